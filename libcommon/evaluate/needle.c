@@ -123,7 +123,7 @@ geodec_status geodec_needle_run(const geodec_scorer_evaluation *e, const geodec_
     work k = {.o = o, .n_vocab = geodec_model_configuration(e->model)->n_vocab, .bos = geodec_tokenizer_start(t)};
     int32_t *ids = NULL;
     GEODEC_TRY(check(o, err));
-    GEODEC_TRY(geodec_scorer_tokens(t, text, n, &ids, &k.n, err));
+    GEODEC_TRY(geodec_scorer_tokens(t, text, n, false, &ids, &k.n, err));
     k.text = ids;
     if (k.n < 2 * (int64_t)o->window + 2 * (int64_t)o->needle)
         GEODEC_THROW(k.n == 0 ? GEODEC_FORMAT : GEODEC_SCARCE,

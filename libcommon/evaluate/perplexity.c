@@ -57,6 +57,8 @@ typedef struct reader { /* state of a worker */
 
 typedef struct job {
     const geodec_perplexity_options *o;
+    const char *text;
+    size_t n_text;
     const int32_t *token;
     int64_t n, n_vocab, windows;
     int32_t bos; /* -1 = none */
@@ -206,11 +208,33 @@ static void summarise(geodec_perplexity_result *r, bool compared)
         if (!(r->window[i].max_delta <= r->max_delta)) r->max_delta = r->window[i].max_delta;
 }
 
+/* Whether the text at byte `at` names the unknown token: then it is that token itself. */
+static bool names_unknown(const job *j, const geodec_tokenizer *t, int64_t at)
+{
+    size_t n;
+    const char *const piece = geodec_tokenizer_piece(t, geodec_tokenizer_unknown(t), &n);
+    return j->o->parse_special && at >= 0 && (size_t)at < j->n_text && n <= j->n_text - (size_t)at &&
+           memcmp(j->text + at, piece, n) == 0;
+}
+
+/* Bytes of the text, whose byte `at` comes next, that a token stands for. *unknown: the vocabulary does not have them.
+ */
+static int64_t bytes_of(const job *j, geodec_detok *d, int32_t id, int64_t at, char *room, bool *unknown)
+{
+    const bool none = id == geodec_tokenizer_unknown(d->t), named = none && names_unknown(j, d->t, at);
+    d->show_control = named || geodec_tokenizer_is_control(d->t, id);
+    const int64_t bytes = (int64_t)geodec_decode_feed(d, id, room);
+    /* the text after a control token has a prefix of its own, as at the start */
+    if (d->show_control && bytes > 1) d->started = false;
+    *unknown = none && !named;
+    return *unknown ? 1 : bytes; /* a byte counts whether it is known or not */
+}
+
 /* Bytes and unigram entropy of the scored tokens. A byte belongs to the token that completes its character. */
 static geodec_status count_tokens(const job *j, const geodec_tokenizer *t, geodec_perplexity_result *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int64_t *count = NULL, next = 0, tokens = 0;
+    int64_t *count = NULL, next = 0, tokens = 0, at = 0;
     char *room = NULL;
     double entropy = 0;
     geodec_detok d;
@@ -221,10 +245,11 @@ static geodec_status count_tokens(const job *j, const geodec_tokenizer *t, geode
         const geodec_perplexity_span s = geodec_perplexity_span_at(j->o, j->bos >= 0, j->n, i);
         const int64_t from = s.first + s.scored - s.bos, to = s.first + s.count;
         for (; next < to; next++) {
-            const int64_t bytes = (int64_t)geodec_decode_feed(&d, j->token[next], room);
+            bool unknown;
+            const int64_t bytes = bytes_of(j, &d, j->token[next], at, room, &unknown);
+            at += bytes;
             if (next < from) continue;
-            const bool unknown = j->token[next] == geodec_tokenizer_unknown(t);
-            r->bytes += unknown ? 1 : bytes; /* a byte counts whether it is known or not */
+            r->bytes += bytes;
             r->unknown += unknown;
             count[j->token[next]]++;
             tokens++;
@@ -314,8 +339,10 @@ geodec_status geodec_perplexity_text(const geodec_scorer_evaluation *p, const ge
     int32_t *token = NULL;
     int workers = 0;
     GEODEC_TRY(check(p, q, o, err));
-    GEODEC_TRY(geodec_scorer_tokens(t, text, n, &token, &j.n, err));
+    GEODEC_TRY(geodec_scorer_tokens(t, text, n, o->parse_special, &token, &j.n, err));
     j.token = token;
+    j.text = text;
+    j.n_text = n;
     r.windows = geodec_perplexity_count(o, j.bos >= 0, j.n);
     if (r.windows < 1)
         GEODEC_THROW(j.n == 0 ? GEODEC_FORMAT : GEODEC_SCARCE, "%lld tokens; a score needs at least %d", (long long)j.n,
@@ -441,6 +468,7 @@ geodec_status geodec_perplexity_report_begin_json(geodec_perplexity_report *s, c
     if (s->q) json_model(s->json, "against", s->q);
     geodec_json_put_i64(s->json, "window", s->o->window);
     geodec_json_put_i64(s->json, "stride", s->o->stride);
+    geodec_json_put_bool(s->json, "parse_special", s->o->parse_special);
     geodec_json_begin_array(s->json, "texts");
     return GEODEC_OK;
 }

@@ -25,6 +25,7 @@
 #include "io/json.h"
 #include "io/tsv.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,8 @@ typedef struct geodec_perplexity_options {
     int32_t stride;      /* 0, or 1 .. window - 1 */
     int64_t max_windows; /* 0 = all */
     int32_t rows;        /* of a pass; 0 = GEODEC_SCORER_ROWS, the most. No result depends on it */
+    bool parse_special;  /* control and unknown tokens that the text names are these tokens, and their names count as
+                            bytes of the text; otherwise the names are text */
 } geodec_perplexity_options;
 
 /* A mean over scored tokens and its standard error by blocks. */

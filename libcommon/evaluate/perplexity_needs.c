@@ -41,7 +41,7 @@ geodec_status geodec_perplexity_needs(const geodec_scorer_evaluation *p, const g
     if (n > PREFIX) /* whole characters */
         for (part.n = PREFIX; part.n > PREFIX - 4 && ((unsigned char)text[part.n] & 0xc0) == 0x80; part.n--) continue;
     const double begin = geodec_clock_process_seconds();
-    GEODEC_TRY(geodec_scorer_tokens(t, text, part.n, &token, &count, err));
+    GEODEC_TRY(geodec_scorer_tokens(t, text, part.n, o->parse_special, &token, &count, err));
     const double tokenized = geodec_clock_process_seconds() - begin, times = (double)n / (double)(part.n ? part.n : 1);
     const int64_t most = geodec_perplexity_count(o, bos, count);
     const int64_t windows = n > PREFIX ? geodec_perplexity_count(o, bos, (int64_t)((double)count * times)) : most;

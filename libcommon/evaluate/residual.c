@@ -213,7 +213,7 @@ geodec_status geodec_residual_run(const geodec_scorer_evaluation *e, const geode
     if (o->window < 2 || o->max_windows < 0 || o->replicates < 0)
         GEODEC_THROW(GEODEC_RANGE, "windows of %d tokens, at most %lld of them, %lld replicates", o->window,
                      (long long)o->max_windows, (long long)o->replicates);
-    GEODEC_TRY(geodec_scorer_tokens(t, text, n, &ids, &count, err));
+    GEODEC_TRY(geodec_scorer_tokens(t, text, n, false, &ids, &count, err));
     p.windows = k.windows = geodec_perplexity_count(&cut, bos >= 0, count);
     if (p.windows < 1)
         GEODEC_THROW(count == 0 ? GEODEC_FORMAT : GEODEC_SCARCE, "%lld tokens; a profile needs at least %d",

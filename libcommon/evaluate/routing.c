@@ -124,7 +124,7 @@ geodec_status geodec_routing_run(const geodec_scorer_evaluation *e, const geodec
     if (e->float64) GEODEC_THROW(GEODEC_UNSUPPORTED, "routes in float64");
     if (o->window < 2 || o->max_windows < 0)
         GEODEC_THROW(GEODEC_RANGE, "windows of %d tokens, at most %lld of them", o->window, (long long)o->max_windows);
-    GEODEC_TRY(geodec_scorer_tokens(t, text, n, &ids, &count, err));
+    GEODEC_TRY(geodec_scorer_tokens(t, text, n, false, &ids, &count, err));
     p.windows = geodec_perplexity_count(&cut, bos >= 0, count);
     if (p.windows < 1)
         GEODEC_THROW(count == 0 ? GEODEC_FORMAT : GEODEC_SCARCE, "%lld tokens; routes need at least %d",

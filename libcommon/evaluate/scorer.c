@@ -18,15 +18,16 @@ const char *geodec_scorer_evaluation_kv(const geodec_scorer_evaluation *e)
     return e->float64 ? "f64" : geodec_cache_kv_name(e->kv);
 }
 
-geodec_status geodec_scorer_tokens(const geodec_tokenizer *t, const char *text, size_t n, int32_t **token,
-                                   int64_t *count, geodec_err *err)
+geodec_status geodec_scorer_tokens(const geodec_tokenizer *t, const char *text, size_t n, bool parse_special,
+                                   int32_t **token, int64_t *count, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int32_t *ids = NULL;
+    const geodec_encode_options how = {.parse_special = parse_special};
     const int64_t bad = geodec_file_utf8_check(text, n);
     if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "not UTF-8 text: invalid byte at offset %lld", (long long)bad);
-    GEODEC_NEW(ids, (int64_t)n + 2);
-    GEODEC_TRY(geodec_tokenizer_encode(t, text, n, false, ids, count, err));
+    GEODEC_NEW(ids, (int64_t)n + 3);
+    GEODEC_TRY(geodec_tokenizer_encode_with(t, text, n, &how, ids, count, err));
     GEODEC_MOVE(*token, ids);
 done:
     geodec_mem_free(ids);

@@ -30,9 +30,10 @@ GEODEC_API const char *geodec_scorer_evaluation_kv(const geodec_scorer_evaluatio
 
 enum { GEODEC_SCORER_ROWS = 64 /* largest number of rows of a step */ };
 
-/* Tokens of a text without BOS, in new memory that the caller frees. GEODEC_FORMAT: not UTF-8. */
-GEODEC_API geodec_status geodec_scorer_tokens(const geodec_tokenizer *t, const char *text, size_t n, int32_t **token,
-                                              int64_t *count, geodec_err *err) GEODEC_MUST_USE;
+/* Tokens of a text without BOS, in new memory that the caller frees. parse_special: control and unknown tokens that the
+ * text names are these tokens. GEODEC_FORMAT: not UTF-8. */
+GEODEC_API geodec_status geodec_scorer_tokens(const geodec_tokenizer *t, const char *text, size_t n, bool parse_special,
+                                              int32_t **token, int64_t *count, geodec_err *err) GEODEC_MUST_USE;
 /* The most probable token of logits [n]; the lowest of equal ones. */
 GEODEC_API int64_t geodec_scorer_argmax(const double *logits, int64_t n);
 

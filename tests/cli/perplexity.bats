@@ -44,6 +44,36 @@ column() { awk -F'\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i =
     [ "$(column windows)" -gt "$(column blocks)" ]
 }
 
+@test "--parse-special: a control token's text is one token, several without; the bytes are those of the text" {
+    # Each model with a control token of its vocabulary. The second has no token that begins texts: the first token, one byte, is not scored,
+    # and of windows without overlap the first of each.
+    for row in "data/model/geodec-stories-f16.gguf </s> 0 64,3,6:2" "tests/golden/models/tiny-qwen3.gguf <|endoftext|> 1 64,6:2"; do
+        read -r model special first windows <<< "$row"
+        tokens_of() { "$bin/geodec-tokenize" -q -m "$model" --ids "$@" "$tmp/special.txt" | wc -w; }
+        for text in "a b${special}c d" "a ${special} ${special}${special} é b" "a${special}" "a <unk> b${special}  c" "a x<unk>"; do
+            printf '%s' "$text" > "$tmp/special.txt"
+            for window in ${windows//,/ }; do
+                for how in "" --parse-special; do
+                    echo "$model: $text: $window $how"
+                    options=(-w "${window%:*}" --stride "$([[ $window == *:* ]] && echo "${window#*:}" || echo 0)")
+                    # shellcheck disable=SC2086 # none or one
+                    run --separate-stderr -0 "$bin/geodec-perplexity" -m "$model" "${options[@]}" $how "$tmp/special.txt"
+                    # shellcheck disable=SC2086
+                    [ "$(column tokens)" -eq "$(($(tokens_of $how) - first))" ]
+                    [ "$(column bytes)" -eq "$(($(wc -c < "$tmp/special.txt") - first))" ] || { echo "$output"; false; }
+                done
+            done
+        done
+        printf '%s' "a b${special}c d" > "$tmp/special.txt"
+        [ "$(tokens_of)" -ge "$(($(tokens_of --parse-special) + 3))" ]
+    done
+    # Where a text names the unknown token there are no unknown bytes.
+    printf 'a <unk> b' > "$tmp/special.txt"
+    "$bin/geodec-perplexity" -q -m data/model/geodec-stories-f16.gguf --parse-special --json "$tmp/special.json" "$tmp/special.txt" > /dev/null
+    grep -q '"parse_special": true' "$tmp/special.json"
+    grep -q '"unknown_tokens": 0,' "$tmp/special.json"
+}
+
 @test "a model compared with itself: no distance, and JSON has the same values" {
     run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 --against "$model" --json "$tmp/a.json" "$tmp/text.txt"
     [ "$status" -eq 0 ]

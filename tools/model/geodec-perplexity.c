@@ -23,6 +23,7 @@ static int64_t window, stride, windows, rows;
 static const char *scores = "direct", *against_scores;
 static const char *kv_code, *against_kv_code, *kv_code_text;
 static double kv_merge, against_kv_merge;
+static bool parse_special;
 
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
@@ -36,6 +37,8 @@ static const cli_option options[] = {
     OPT_I64("rows", 0, &rows, 0, 64, "N",
             "tokens of a pass, for measurements of time (0: 64); 1: as in decoding. No result depends on it",
             .flags = CLI_VOLATILE),
+    OPT_FLAG("parse-special", 0, &parse_special,
+             "control tokens in the text, as they are written (<|im_start|>), are these tokens"),
     OPT_CHOICE("arithmetic", 0, &arithmetic, "auto|exact|fast|integer|float64", "MODE",
                "exact: float activations; fast: int8 activations where weights are quantised; float64: the reference; "
                "auto: fast where at least half of the weights' bytes are quantised in blocks, else exact"),
@@ -169,7 +172,8 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL, *other = NULL;
-    geodec_perplexity_options o = {.stride = (int32_t)stride, .max_windows = windows, .rows = (int32_t)rows};
+    geodec_perplexity_options o = {
+        .stride = (int32_t)stride, .max_windows = windows, .rows = (int32_t)rows, .parse_special = parse_special};
     geodec_scorer_evaluation p, q;
     geodec_key_codes_set *code = NULL, *against_code = NULL;
     geodec_perplexity_report s = {.p = &p, .o = &o, .out = stdout};

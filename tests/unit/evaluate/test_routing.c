@@ -62,7 +62,7 @@ Test(routing, equals_counts_of_single_windows)
     const int32_t bos = geodec_tokenizer_start(geodec_model_tokenizer(m));
     cr_assert_geq(bos, 0);
     test_ok(geodec_routing_run(&e, &o, text, strlen(text), NULL, NULL, &p, &err), &err);
-    test_ok(geodec_scorer_tokens(geodec_model_tokenizer(m), text, strlen(text), &ids, &n, &err), &err);
+    test_ok(geodec_scorer_tokens(geodec_model_tokenizer(m), text, strlen(text), false, &ids, &n, &err), &err);
     test_ok(geodec_session_create(m, NULL, &s, &err), &err);
     for (int64_t at = 0; at < n; at += WINDOW - 1) {
         int32_t before[LAYERS * USED] = {0};
