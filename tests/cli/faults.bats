@@ -27,6 +27,7 @@ setup() {
     [ -z "$output" ]
 }
 
+# bats test_tags=full
 @test "a sample: kills, full disks, short calls, changed inputs, two writers" {
     make -s "$B/tests/faults/inject" "$B/tests/faults/clock.so"
     run --separate-stderr env WORK="$BATS_FILE_TMPDIR/w" TOOLS="sample plan cloud" B="$B" tests/faults/run quick kill full_disk short_calls changed_input two_writers streams

@@ -34,6 +34,7 @@ run_path() { readelf -d "$1" | sed -n 's/.*runpath: \[\(.*\)\]$/\1/p'; }
     [ -z "$(find "$here/root" ! -type d)" ] || { find "$here/root" ! -type d; false; }
 }
 
+# bats test_tags=full
 @test "another libdir: the tools find the library there; INSTALL_RPATH= leaves the path out, and the symbols can be kept" {
     here=$BATS_TEST_TMPDIR
     make -s PROFILE="$profile" install PREFIX=/opt/geodec libdir=/opt/geodec/lib/deep/er DESTDIR="$here/root" >/dev/null

@@ -69,6 +69,7 @@ END_OF_NAMES
     [ "$n" -ge 20 ]
 }
 
+# bats test_tags=full
 @test "the same on the command line of make, with relative names too" {
     n=0
     mkdir "$BATS_TEST_TMPDIR/at"

@@ -110,6 +110,7 @@ streams() {
     streams export file --text "$d/text.txt" --max-tokens 150 --layers all --f16
 }
 
+# bats test_tags=full
 @test "bench-decode, drafts, needle, depth, residual" {
     a=exact
     streams bench-decode file --arithmetic exact --prompts "$d/prompts.txt" --n-prompts 2 --max-tokens 8 --drafters bigram,ngram --gammas 2 --trees 4 \
@@ -199,6 +200,7 @@ streams() {
     [ "$status" -eq 3 ] && [ -z "$output" ] && [[ "$stderr" == *"bad.experts: the resident part does not match its CRC-32C"* ]] || { echo "$stderr"; false; }
 }
 
+# bats test_tags=full
 @test "a live line with -v on a terminal, nothing of it in a file or a pipe" {
     type script > /dev/null || skip "no script(1)"
     shown='experts: hit [0-9]+ %, stall [0-9]+ %, [0-9]+ MB/s, [0-9.]+ tokens/s'
@@ -380,6 +382,7 @@ peak() { sed -n 's/.*"resident_peak": \([0-9]*\).*/\1/p' "$1"; }
     done
 }
 
+# bats test_tags=full
 @test "a dialogue and a draft model stay within the budget; what a draft model needs is refused with the number" {
     large
     for i in 1 2 3 4 5 6; do
@@ -407,6 +410,7 @@ peak() { sed -n 's/.*"resident_peak": \([0-9]*\).*/\1/p' "$1"; }
     [ "$(peak "$tmp/r.json")" -le $((least + 64000000)) ]
 }
 
+# bats test_tags=full
 @test "in a control group of the budget and 64 MB; auto; a limit that falls in mid-run" {
     group=/sys/fs/cgroup/memory/geodec-test-$$
     mkdir "$group" 2> /dev/null || skip "no right to make a memory control group of version 1"
