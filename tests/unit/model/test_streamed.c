@@ -465,7 +465,7 @@ Test(streamed, other_mixtures)
             geodec_err err = {0};
             const char *path = test_tmp("mixture.gguf");
             test_ok(synthetic_write(path, &families[i].s, &err), &err);
-            compare_all(path, GEODEC_EXACT, NULL);
+            compare_all(path, GEODEC_EXACT, NULL, (int)k % 3);
         }
 }
 
