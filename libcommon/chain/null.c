@@ -38,6 +38,15 @@ static void gaussian(const geodec_cloud *c, uint64_t seed)
     }
 }
 
+/* Points that are followed by their successor in the text. */
+static int64_t successors(const geodec_cloud *c)
+{
+    int64_t n = 0;
+    for (int64_t i = 1; i < c->points; i++)
+        n += c->sequence[i] == c->sequence[i - 1] && (int64_t)c->position[i] == (int64_t)c->position[i - 1] + 1;
+    return n;
+}
+
 geodec_status geodec_null_build(const geodec_artifact *cloud, geodec_surrogate kind, uint64_t seed,
                                 geodec_artifact *out, geodec_err *err)
 {
@@ -46,6 +55,11 @@ geodec_status geodec_null_build(const geodec_artifact *cloud, geodec_surrogate k
     double *y = NULL;
     const char *source = "states";
     GEODEC_TRY(geodec_cloud_read(cloud, &c, err));
+    if (kind == GEODEC_SURROGATE_PHASE && successors(&c) == 0)
+        GEODEC_THROW(GEODEC_SCARCE,
+                     "%s: no point is followed by its successor in a text, so there is nothing along the text to keep; "
+                     "gaussian and shuffle need none",
+                     geodec_artifact_path(cloud));
     if (geodec_artifact_has_attr(cloud, "source")) GEODEC_TRY(geodec_artifact_get_str(cloud, "source", &source, err));
     /* coordinates of another program are not principal components: they may be correlated and not centred */
     if (kind == GEODEC_SURROGATE_GAUSSIAN && strcmp(source, "coordinates") != 0) {

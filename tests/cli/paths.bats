@@ -186,6 +186,12 @@ attr() { # file, name
     for kind in gaussian phase shuffle; do
         ! cmp -s <(cut -f 1 "$dir/cloud.tsv") <(cut -f 1 "$dir/null-$kind.tsv") || false
     done
+    # points without a text have nothing along it
+    printf '%s\n' "1 2 3" "4 5 9" "2 8 1" "7 7 4" "3 1 1" "6 2 8" "5 9 7" "9 3 5" "8 4 2" "4 6 6" "2 2 7" "7 1 3" | tr ' ' ',' > "$dir/points.csv"
+    "$bin/geodec-import" -q --coordinates "$dir/points.csv" -o "$dir/points.h5"
+    run "$bin/geodec-null" --kind phase -o "$dir/no.h5" "$dir/points.h5"
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"no point is followed by its successor in a text"* ]]
     run "$bin/geodec-null" --kind pink -o "$dir/no.h5" "$dir/cloud.h5"
     [ "$status" -eq 2 ]
 }

@@ -234,10 +234,10 @@ Test(layer_pass, a_prompt_reads_each_expert_once)
         geodec_session *s = NULL;
         geodec_stream_counters k;
         test_ok(geodec_model_open(path, &m, &err), &err);
-        const geodec_model_config *c = geodec_model_configuration(m);
+        const geodec_model_config c = *geodec_model_configuration(m);
         const geodec_session_options o = {.n_ctx = 512, .max_batch = 16, .max_pass = more == 0 ? 0 : 512};
         geodec_streaming how = {.ram = 1, .prefetch_least = 0.3F};
-        for (int i = 0; i < PROMPT; i++) token[i] = (i * 37 + 11) % c->n_vocab;
+        for (int i = 0; i < PROMPT; i++) token[i] = (i * 37 + 11) % c.n_vocab;
         test_ok(geodec_streamed_begin(m, &how, &err), &err);
         cr_assert_eq(geodec_session_create(m, &o, &s, &err), GEODEC_LIMIT);
         const long long smallest = strtoll(strstr(err.frame[0].text, " need ") + 6, NULL, 10);
@@ -249,7 +249,7 @@ Test(layer_pass, a_prompt_reads_each_expert_once)
         const int32_t slots = geodec_stream_left(m->streamed->stream);
         test_ok(geodec_forward_prefill(s, token, PROMPT, NULL, &err), &err);
         cr_assert(geodec_streamed_counted(m, &k));
-        const int64_t set = (int64_t)c->n_layer * c->n_expert;
+        const int64_t set = (int64_t)c.n_layer * c.n_expert;
         if (more == 0) {
             cr_assert_eq(k.slots.passes, PROMPT / 16);
             cr_assert_geq(k.disk.reads, 10 * set);
