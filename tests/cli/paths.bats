@@ -190,7 +190,7 @@ attr() { # file, name
     awk 'BEGIN {srand(5); for (i = 0; i < 60; i++) print rand() "," rand() "," rand()}' > "$dir/points.csv"
     "$bin/geodec-import" -q --coordinates "$dir/points.csv" -o "$dir/points.h5"
     run "$bin/geodec-null" --kind phase -o "$dir/no.h5" "$dir/points.h5"
-    [ "$status" -eq 3 ]
+    [ "$status" -eq 5 ]
     [[ "$output" == *"no point is followed by its successor in a text"* ]]
     run "$bin/geodec-null" --kind pink -o "$dir/no.h5" "$dir/cloud.h5"
     [ "$status" -eq 2 ]
