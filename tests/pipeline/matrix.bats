@@ -68,7 +68,7 @@ cell() { # cell TEXT MODEL
     case ${MATRIX-}/$1 in
         full/*) goal=results ;;
         # stages behind the cloud do not see the text: these kinds differ from the novel only before it
-        */lines | */dialogue | */crlf | */unended) goal=$r/cloud.h5 ;;
+        */lines | */dialogue | */jsonl | */crlf | */unended) goal=$r/cloud.h5 ;;
     esac
     MODEL="$W/model/$2.gguf" TEXT="$W/text/$1" make -s -j"$(nproc)" "${SIZES[@]}" R="$r" "$goal" > "$W/log" 2>&1 ||
         { echo "$1 x $2:"; tail -n 20 "$W/log"; return 1; }
