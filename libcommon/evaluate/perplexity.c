@@ -354,7 +354,8 @@ geodec_status geodec_perplexity_text(const geodec_scorer_evaluation *p, const ge
     j.windows = r.windows;
     workers = streamed ? 1 : geodec_pool_threads(pool);
     GEODEC_TRY(open_readers(p, q, &j, workers, streamed ? pool : NULL, err));
-    for (int i = 0; streamed && i < workers; i++) { /* one worker reads all windows in order */
+    /* one worker reads all windows in order; with a number of rows, a pass has so many */
+    for (int i = 0; streamed && o->rows == 0 && i < workers; i++) {
         geodec_scorer_expect(j.reader[i].p, window_tokens, &j);
         if (q) geodec_scorer_expect(j.reader[i].q, window_tokens, &j);
     }

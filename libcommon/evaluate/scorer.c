@@ -165,7 +165,7 @@ static void gather(geodec_scorer *s, int32_t rows)
     memcpy(a->token, s->token, (size_t)s->n * sizeof *a->token);
     a->n = s->n;
     memset(a->begin, 0, (size_t)rows * sizeof *a->begin);
-    for (int64_t i = s->begun; s->windows && a->n + most <= rows && geodec_session_takes_texts(s->session); i++) {
+    for (int64_t i = s->begun; a->n + most <= rows && geodec_session_takes_texts(s->session); i++) {
         const int32_t n = s->windows(s->windows_ctx, i, a->token + a->n);
         if (n < 1) break;
         a->begin[a->n] = true;
@@ -186,7 +186,7 @@ static geodec_status read_ahead(geodec_scorer *s, geodec_err *err)
         return GEODEC_OK;
     }
     a->n = a->at = 0;
-    const int32_t pass = geodec_session_pass_rows(s->session, s->windows ? MOST_PASS : s->n, beside);
+    const int32_t pass = geodec_session_pass_rows(s->session, MOST_PASS, beside);
     if (pass <= GEODEC_SCORER_ROWS) return GEODEC_OK;
     GEODEC_PASS(make_room(s, pass > s->n ? pass : s->n, err));
     gather(s, pass > s->n ? pass : s->n);
@@ -236,7 +236,7 @@ geodec_status geodec_scorer_step(geodec_scorer *s, int32_t n, const bool *want, 
     } else {
         const geodec_batch b = {.n = n, .token = s->token + s->read, .want = want};
         const int64_t d = geodec_model_configuration(geodec_session_model(s->session))->d_model;
-        if (s->read == 0) GEODEC_PASS(read_ahead(s, err));
+        if (s->windows && s->read == 0) GEODEC_PASS(read_ahead(s, err));
         if (s->rows)
             GEODEC_PASS(geodec_session_head(s->session, s->rows + s->read * d, n, want, s->logits, err));
         else

@@ -43,7 +43,8 @@ GEODEC_API geodec_status geodec_scorer_create(const geodec_scorer_evaluation *e,
                                               geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_scorer_destroy(geodec_scorer *s); /* NULL ok */
 /* The windows that will begin, in order: window writes the tokens of the i-th and returns their number; 0: behind the
- * last. While experts stream, as many windows as memory allows are then read in one pass; no value depends on it. */
+ * last. While experts stream, as many windows as memory allows are then read in one pass, whatever the steps; no value
+ * depends on it. Without this call a step is a pass. */
 typedef int32_t (*geodec_scorer_windows)(void *ctx, int64_t i, int32_t *token);
 GEODEC_API void geodec_scorer_expect(geodec_scorer *s, geodec_scorer_windows windows, void *ctx);
 /* Begins a window of n tokens (kept by the caller while it is read). */

@@ -380,6 +380,10 @@ peak() { sed -n 's/.*"resident_peak": \([0-9]*\).*/\1/p' "$1"; }
         echo "perplexity $slots: $read"
         [ "$read" -le $((192 * 233472 * (slots > 0 ? 2 : 25))) ]
     done
+    # a number of rows is that of a pass
+    head -c 400 "$shared/text/moe22m-a.txt" > "$tmp/text.txt"
+    "$bin/geodec-perplexity" -q --model "$shared/models/moe22m-f16.gguf" --rows 1 --ram 20M --experts "report=$tmp/r.json" "$tmp/text.txt" > /dev/null
+    [ "$(sed -n 's/^ *"passes": \([0-9]*\),.*/\1/p' "$tmp/r.json")" -eq "$(sed -n 's/^ *"rows": \([0-9]*\),.*/\1/p' "$tmp/r.json")" ]
 }
 
 # bats test_tags=full
