@@ -66,8 +66,9 @@ int32_t geodec_session_pass_rows(const geodec_session *s, int64_t wanted, int64_
     const double experts = (double)t->plan.experts, left = (double)room.left;
     int64_t best = batch;
     double least = reads_of(wanted, s->max_batch, left, experts);
-    if (rows > batch && reads_of(wanted, rows, left - (double)lent, experts) < least) {
-        least = reads_of(wanted, rows, left - (double)lent, experts);
+    const double with_lent = rows > batch ? reads_of(wanted, rows, left - (double)lent, experts) : least;
+    if (with_lent < least) {
+        least = with_lent;
         best = rows;
     }
     if (own > batch && reads_of(wanted, own, left, experts) <= least) best = own;

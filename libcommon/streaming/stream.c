@@ -213,14 +213,20 @@ done:
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
+/* Gives a slot back, with its memory; -1: none can leave now. */
+static int32_t give_one(geodec_stream *s)
+{
+    const int32_t slot = geodec_slots_give(s->slots);
+    if (slot >= 0) geodec_mem_discard(s->memory + slot * s->blobs.slot_bytes, s->blobs.slot_bytes);
+    return slot;
+}
+
 /* Gives slots back until their memory is at least so many bytes. Returns the bytes. */
 static int64_t give(geodec_stream *s, int64_t bytes)
 {
     int64_t given = 0;
     while (given < bytes && geodec_slots_left(s->slots) > s->least) {
-        const int32_t slot = geodec_slots_give(s->slots);
-        if (slot < 0) break;
-        geodec_mem_discard(s->memory + slot * s->blobs.slot_bytes, s->blobs.slot_bytes);
+        if (give_one(s) < 0) break;
         given += s->blobs.slot_bytes;
         s->counters.given++;
     }
@@ -264,9 +270,8 @@ bool geodec_stream_lend(geodec_stream *s, int64_t bytes)
     pthread_mutex_lock(&s->lock);
     int64_t missing = s->claimed + bytes - s->beside;
     while (missing > 0 && geodec_slots_left(s->slots) > s->least) {
-        const int32_t slot = geodec_slots_give(s->slots);
+        const int32_t slot = give_one(s);
         if (slot >= 0) {
-            geodec_mem_discard(s->memory + slot * s->blobs.slot_bytes, s->blobs.slot_bytes);
             missing -= s->blobs.slot_bytes;
             s->lent[s->n_lent++] = slot;
         } else if (collect(s, true) == 0) { /* slots that are being read can leave afterwards */
