@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "model/families.h"
 #include "model/model.h"
+#include "model/shape.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -49,6 +50,31 @@ static inline void drawn_text(const geodec_model *m, uint64_t seed, int32_t *id,
     geodec_rng rng = geodec_rng_stream(seed, 1);
     for (int32_t i = 0; i < n; i++)
         id[i] = (int32_t)geodec_rng_below(&rng, (uint64_t)geodec_model_configuration(m)->n_vocab);
+}
+
+/* A file with 16 experts in each of 3 layers, of random weights of this type. */
+static inline const char *small_olmoe(const char *type)
+{
+    static const geodec_shape shape = {.name = "small-olmoe",
+                                       .title = "a small OLMoE",
+                                       .arch = "olmoe",
+                                       .n_layer = 3,
+                                       .d_model = 256,
+                                       .n_head = 4,
+                                       .n_kv_head = 4,
+                                       .head_dim = 64,
+                                       .d_ff = 256,
+                                       .n_vocab = 600,
+                                       .n_ctx = 512,
+                                       .n_expert = 16,
+                                       .n_expert_used = 4,
+                                       .rope_base = 10000,
+                                       .rms_eps = 1e-5F,
+                                       .qk_norm = true};
+    geodec_err err = {0};
+    const char *path = test_tmp("small-olmoe-random.gguf");
+    test_ok(geodec_shape_write(path, &shape, type, 7, NULL, NULL, &err), &err);
+    return path;
 }
 
 #endif

@@ -1,8 +1,7 @@
 /* Passes layer by layer while experts stream: the bits of batches, and each expert read once. */
 #include "base/mem.h"
 #include "model/arithmetic.h"
-#include "model/families.h"
-#include "model/shape.h"
+#include "model/opened.h"
 #include "model/streamed_internal.h"
 #include "support/support.h"
 
@@ -126,30 +125,6 @@ Test(layer_pass, every_family_has_the_bits_of_batches)
     }
     cr_assert_geq(families_seen, 5);
     geodec_pool_destroy(pool);
-}
-
-static const char *small_olmoe(const char *type)
-{
-    static const geodec_shape shape = {.name = "small-olmoe",
-                                       .title = "a small OLMoE",
-                                       .arch = "olmoe",
-                                       .n_layer = 3,
-                                       .d_model = 256,
-                                       .n_head = 4,
-                                       .n_kv_head = 4,
-                                       .head_dim = 64,
-                                       .d_ff = 256,
-                                       .n_vocab = 600,
-                                       .n_ctx = 512,
-                                       .n_expert = 16,
-                                       .n_expert_used = 4,
-                                       .rope_base = 10000,
-                                       .rms_eps = 1e-5F,
-                                       .qk_norm = true};
-    geodec_err err = {0};
-    const char *path = test_tmp("small-olmoe-random.gguf");
-    test_ok(geodec_shape_write(path, &shape, type, 7, NULL, NULL, &err), &err);
-    return path;
 }
 
 Test(layer_pass, quantised_experts)

@@ -1,8 +1,7 @@
 /* Streamed experts: the logits of the resident model, bit for bit, whatever the budget, the policy and the reads. */
 #include "base/mem.h"
-#include "model/families.h"
 #include "model/model_internal.h"
-#include "model/shape.h"
+#include "model/opened.h"
 #include "model/store_build.h"
 #include "model/streamed.h"
 #include "support/support.h"
@@ -119,30 +118,6 @@ Test(streamed, eight_experts_f16) { compare_model(test_shared("models/stories-mo
 Test(streamed, eight_experts_q4_0) { compare_model(test_shared("models/stories-moe8x2-q4_0.gguf")); }
 Test(streamed, eight_experts_q8_0) { compare_model(test_shared("models/stories-moe8x2-q8_0.gguf")); }
 Test(streamed, eight_experts_k_quants) { compare_model(test_shared("models/stories-moe8x2-rot256-q4_k_m.gguf")); }
-
-static const char *small_olmoe(const char *type)
-{
-    static const geodec_shape shape = {.name = "small-olmoe",
-                                       .title = "a small OLMoE",
-                                       .arch = "olmoe",
-                                       .n_layer = 3,
-                                       .d_model = 256,
-                                       .n_head = 4,
-                                       .n_kv_head = 4,
-                                       .head_dim = 64,
-                                       .d_ff = 256,
-                                       .n_vocab = 600,
-                                       .n_ctx = 256,
-                                       .n_expert = 16,
-                                       .n_expert_used = 4,
-                                       .rope_base = 10000,
-                                       .rms_eps = 1e-5F,
-                                       .qk_norm = true};
-    geodec_err err = {0};
-    const char *path = test_tmp("small-olmoe-random.gguf");
-    test_ok(geodec_shape_write(path, &shape, type, 7, NULL, NULL, &err), &err);
-    return path;
-}
 
 Test(streamed, shape_of_olmoe_q4_0) { compare_model(small_olmoe("q4_0")); }
 Test(streamed, shape_of_olmoe_q4_k_m) { compare_model(small_olmoe("q4_k_m")); }
