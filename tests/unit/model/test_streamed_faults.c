@@ -174,7 +174,9 @@ Test(streamed_faults, a_failed_prefetch_is_no_error, .timeout = 120)
         const geodec_streaming how = streaming(&faults, 1);
         run *r = decode(gguf, &how, NULL, NULL);
         expect_beginning(r, resident);
-        cr_assert(geodec_streamed_counted(r->m, &k) && k.slots.failed == 1);
+        /* A read that was given up while its part failed counts as given up. */
+        cr_assert(geodec_streamed_counted(r->m, &k) && k.slots.failed <= 1 && k.slots.failed + k.slots.cancelled > 0);
+        cr_assert(k.slots.failed == 1 || r->passes == TOKENS);
         cr_assert(r->status == GEODEC_OK || r->status == GEODEC_IO, "%s", r->line);
         survived += r->passes == TOKENS;
         end(r);
