@@ -10,7 +10,7 @@ enum { PROMPT = 5, OUTPUTS = 24, CONTEXT = PROMPT + OUTPUTS + 1 };
 #if defined(GEODEC_DEBUG)
 enum { RECORDS = 60, CHANGES = 150 };
 #else
-enum { RECORDS = 1000, CHANGES = 1000 };
+enum { RECORDS = 250, CHANGES = 1000 };
 #endif
 static const char MODEL[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 

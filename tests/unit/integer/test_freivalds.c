@@ -13,7 +13,7 @@ enum { PROMPT = 5, OUTPUTS = 24, TOKENS = PROMPT + OUTPUTS - 1, CONTEXT = PROMPT
 #if defined(GEODEC_DEBUG)
 enum { RUNS = 4, CHANGES = 70, FLIPS = 60 };
 #else
-enum { RUNS = 40, CHANGES = 1000, FLIPS = 1000 };
+enum { RUNS = 40, CHANGES = 300, FLIPS = 1000 };
 #endif
 static const char MODEL[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 

@@ -381,14 +381,14 @@ Test(model_forward, chains_do_not_depend_on_batch_threads_or_isa, .timeout = 600
         geodec_session_destroy(s);
         for (int isa = GEODEC_ISA_SCALAR; isa <= GEODEC_ISA_AVX512; isa++) {
             if (!geodec_kernels_isa_available((geodec_isa)isa)) continue;
-            check_chains(m, token, want, (geodec_isa)isa, NULL, step * (isa == GEODEC_ISA_SCALAR ? 2 : 1),
+            check_chains(m, token, want, (geodec_isa)isa, NULL, step * (isa == GEODEC_ISA_SCALAR ? 4 : 1),
                          geodec_kernels_isa_name((geodec_isa)isa));
         }
         for (int threads = 2; threads <= 3; threads++) {
             geodec_err err = {0};
             geodec_pool *pool = NULL;
             test_ok(geodec_pool_create(threads, &pool, &err), &err);
-            check_chains(m, token, want, GEODEC_ISA_AUTO, pool, step, threads == 2 ? "2 threads" : "3 threads");
+            check_chains(m, token, want, GEODEC_ISA_AUTO, pool, 3 * step, threads == 2 ? "2 threads" : "3 threads");
             geodec_pool_destroy(pool);
         }
         geodec_mem_free(want);
