@@ -53,7 +53,9 @@ PKG_LIBS := $(shell pkg-config --libs hdf5-serial zlib jansson libpcre2-8 nettle
 EDIT_CFLAGS := $(shell pkg-config --cflags libedit 2>/dev/null | sed 's/-I/-isystem /g')
 EDIT_LIBS := $(shell pkg-config --libs libedit 2>/dev/null)
 
-CPPFLAGS += -Ilibcommon -D_GNU_SOURCE $(PKG_CFLAGS)
+# A header is named by its folder, without the room; the laboratory is named.
+ROOM_DIRS := -Ilibcommon -Ilibcommon/core -Ilibcommon/geometry -Ilibcommon/model -Ilibcommon/decode
+CPPFLAGS += $(ROOM_DIRS) -D_GNU_SOURCE $(PKG_CFLAGS)
 CFLAGS_ALL = -std=c11 $(WARN) $(OPT_$(PROFILE)) -ffp-contract=off -fno-math-errno -fvisibility=hidden -fPIC -pthread $(CFLAGS) $(OPT_LAST)
 LDFLAGS_ALL = $(LD_$(PROFILE)) -pthread $(LDFLAGS)
 
@@ -73,7 +75,7 @@ Q := @
 say = @echo "  $1" $2
 endif
 
-# MPI is optional: the driver is a shared object of its own (libcommon/cluster/mpi), made where pkg-config finds Open MPI.
+# MPI is optional: the driver is a shared object of its own (libcommon/core/cluster/mpi), made where pkg-config finds Open MPI.
 MPI_PKG ?= ompi-c
 MPI_FOUND := $(shell pkg-config --exists $(MPI_PKG) 2>/dev/null && echo yes)
 MPI_CFLAGS := $(shell pkg-config --cflags $(MPI_PKG) 2>/dev/null | sed 's/-I/-isystem /g')

@@ -10,20 +10,20 @@ EVERYWHERE_OPT ?= -O2
 EVERYWHERE_PROGRAM ?= hash
 EVERYWHERE_D := build/everywhere/$(EVERYWHERE)
 # Of the folders base, io and model only what the programs need.
-EVERYWHERE_BELOW := $(patsubst %,libcommon/base/%.c,control_group err f16 f16_avx2 finite mapped mem memory_limit pool rng sha256 status topology) \
-  $(patsubst %,libcommon/io/%.c,atomic digests file inputs) $(filter-out libcommon/gguf/quantize%,$(wildcard libcommon/gguf/*.c)) \
-  $(wildcard libcommon/integer/fixed/*.c libcommon/integer/engine/*.c)
+EVERYWHERE_BELOW := $(patsubst %,libcommon/core/base/%.c,control_group err f16 f16_avx2 finite mapped mem memory_limit pool rng sha256 status topology) \
+  $(patsubst %,libcommon/core/io/%.c,atomic digests file inputs) $(filter-out libcommon/model/gguf/quantize%,$(wildcard libcommon/model/gguf/*.c)) \
+  $(wildcard libcommon/model/integer/fixed/*.c libcommon/model/integer/engine/*.c)
 EVERYWHERE_SRCS_hash := libcommon/model/kernels/settings.c
-EVERYWHERE_SRCS_float_hash := libcommon/base/crc32c.c $(wildcard libcommon/model/kernels/*.c) \
-  $(filter-out %/store_build.c %/store_golden.c %/shape.c %/shape_blocks.c %/integer_network.c %/factors.c,$(wildcard libcommon/model/*.c)) \
-  $(patsubst %,libcommon/tokenizer/%.c,bpe decode encode gguf_keys pretoken special spm vocabulary)
+EVERYWHERE_SRCS_float_hash := libcommon/core/base/crc32c.c $(wildcard libcommon/model/kernels/*.c) \
+  $(filter-out %/store_build.c %/store_golden.c %/shape.c %/shape_blocks.c %/integer_network.c %/factors.c,$(wildcard libcommon/model/session/*.c)) \
+  $(patsubst %,libcommon/model/tokenizer/%.c,bpe decode encode gguf_keys pretoken special spm vocabulary)
 # What float_hash does not call is left out: stores and streaming of experts (jansson, liburing), regular expressions (PCRE2), eigenvectors
 # (LAPACK). In a static program the address of such a function is 0, so that a call of it would end the program.
 EVERYWHERE_LDFLAGS_float_hash := -static -Wl,--gc-sections,--unresolved-symbols=ignore-all
 everywhere_srcs = tests/everywhere/$1.c tests/everywhere/ways.c $(EVERYWHERE_BELOW) $(EVERYWHERE_SRCS_$1)
 ifeq ($(EVERYWHERE_CROSS),1)
 EVERYWHERE_LEFT_OUT := $(filter-out %/f16_avx2.c,$(filter %_avx2.c %_avx512.c %_vnni.c,$(call everywhere_srcs,hash) $(call everywhere_srcs,float_hash)))
-EVERYWHERE_CPPFLAGS := -Ilibcommon -Itests/everywhere/include -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64
+EVERYWHERE_CPPFLAGS := $(ROOM_DIRS) -Itests/everywhere/include -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64
 EVERYWHERE_LIBS := -static -lm
 else
 EVERYWHERE_LEFT_OUT :=

@@ -6,20 +6,21 @@ FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)
 FUZZ ?= $(firstword $(FUZZ_TARGETS))
 SECONDS ?= 1200
 # The folders that read files from outside. A target that calls another folder does not link until the folder is listed here.
-FUZZ_FOLDERS := base linalg io cluster artifact neighbours verdict gguf tokenizer documents corpus streaming integer/codes model/kernels integer/fixed integer/ntt integer/engine integer/scores integer/attest perspective/recurrence perspective/routing perspective/ternary perspective/memory model geometry chain
+FUZZ_FOLDERS := $(call room_folders,core) geometry/neighbours geometry/geometry geometry/chain $(filter-out model/reference model/evaluate model/lowrank model/train model/export,$(call room_folders,model)) \
+  decode/memory decode/attest lab/verdict lab/corpus
 FUZZ_SRCS := $(wildcard $(FUZZ_FOLDERS:%=libcommon/%/*.c))
 FUZZ_OBJS := $(FUZZ_SRCS:%.c=build/fuzz/obj/%.o)
 FUZZ_FLAGS := -std=c11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
               -ffp-contract=off -fno-math-errno -pthread -DGEODEC_VERSION_TEXT='"$(VERSION)"'
 
 # As in the asan profile: instrumented and unrolled, the kernels take minutes to compile.
-build/fuzz/obj/libcommon/integer/ntt/%.o: FUZZ_FLAGS += -DGEODEC_DEBUG
-build/fuzz/obj/libcommon/model/%.o: FUZZ_FLAGS += -DGEODEC_DEBUG -fno-sanitize-address-use-after-scope
+build/fuzz/obj/libcommon/model/integer/ntt/%.o: FUZZ_FLAGS += -DGEODEC_DEBUG
+build/fuzz/obj/libcommon/model/session/%.o build/fuzz/obj/libcommon/model/kernels/%.o: FUZZ_FLAGS += -DGEODEC_DEBUG -fno-sanitize-address-use-after-scope
 build/fuzz/obj/libcommon/model/kernels/kernels_scalar.o: FUZZ_FLAGS += -fno-inline
 # Unrolled; its addresses are checked, and its arithmetic in the other variants of the product.
-build/fuzz/obj/libcommon/integer/engine/product_vnni.o: FUZZ_FLAGS += -fno-sanitize=undefined
+build/fuzz/obj/libcommon/model/integer/engine/product_vnni.o: FUZZ_FLAGS += -fno-sanitize=undefined
 # clang takes even longer for these. They read no bytes of a file, only numbers of a field that was checked.
-build/fuzz/obj/libcommon/geometry/rbf_kernel.o build/fuzz/obj/libcommon/geometry/rbf_kernel%.o build/fuzz/obj/libcommon/linalg/small_avx512.o: FUZZ_FLAGS := $(filter-out -fsanitize=%,$(FUZZ_FLAGS))
+build/fuzz/obj/libcommon/geometry/geometry/rbf_kernel.o build/fuzz/obj/libcommon/geometry/geometry/rbf_kernel%.o build/fuzz/obj/libcommon/core/linalg/small_avx512.o: FUZZ_FLAGS := $(filter-out -fsanitize=%,$(FUZZ_FLAGS))
 build/fuzz/obj/%.o: %.c | build/.packages-lint
 	@mkdir -p $(@D)
 	$(call say,FUZZCC,$<)

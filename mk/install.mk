@@ -43,7 +43,7 @@ install: build man completion $(B)/geodec.pc $(B)/geodec.h $(INSTALL_BINS)
 	$(INSTALL_PROGRAM) $(LIB_SO) $(MPI_SO) $(DESTDIR)$(libdir)
 	ln -sf libgeodec.so.$(SOVERSION) $(DESTDIR)$(libdir)/libgeodec.so
 	for h in $(PUBLIC_HEADERS); do \
-	  d=$(DESTDIR)$(includedir)/geodec/$$(dirname $${h#libcommon/}); install -d $$d; install -m 644 $$h $$d; done
+	  d=$${h#libcommon/}; case $$d in lab/*) ;; *) d=$${d#*/} ;; esac; d=$(DESTDIR)$(includedir)/geodec/$$(dirname $$d); install -d $$d; install -m 644 $$h $$d; done
 	install -m 644 $(B)/geodec.h $(DESTDIR)$(includedir)/geodec
 	install -m 644 $(B)/geodec.pc $(DESTDIR)$(libdir)/pkgconfig
 	install -m 644 $(MAN_PAGES) $(DESTDIR)$(mandir)/man1

@@ -1,75 +1,86 @@
-# The layer table: a folder of libcommon may include and call its own files and these folders only.
-# scripts/check-layers compares #include lines with it. A unit test links nothing else, so a call of another folder fails to link.
-LAB := $(patsubst libcommon/lab/%/,%,$(sort $(dir $(wildcard libcommon/lab/*/*.c))))
-LAB_EXPERIMENTS := $(filter-out harness,$(LAB))
-FOLDERS := base linalg io cluster artifact neighbours verdict gguf tokenizer documents corpus streaming model/kernels integer/fixed integer/ring integer/ntt integer/codes integer/engine integer/scores perspective/recurrence perspective/routing perspective/ternary perspective/memory perspective/polytope perspective/mixture perspective/dual model reference evaluate lowrank train adapt \
-  geometry chain records flowmap export foresight decode integer/attest drafters measure prepare lab/harness $(LAB_EXPERIMENTS:%=lab/%)
+# The rooms of libcommon/ and their folders. A folder may include and call the folders above it in its room, and the rooms that its room uses.
+# scripts/check-layers compares #include lines with this; a unit test links nothing else, so a call of another folder fails to link.
+# An include names the folder without its room ("base/err.h"), but for the laboratory ("lab/corpus/corpus.h").
+# docs/manual/layers.md is made from these lines (make docs).
+ROOMS := core geometry model decode lab
 
-FILES_BELOW := neighbours artifact cluster linalg io base
-MODEL_BELOW := perspective/recurrence perspective/routing perspective/ternary integer/scores integer/engine integer/ntt integer/fixed model/kernels streaming tokenizer gguf $(FILES_BELOW)
+# core: errors, memory, files, linear algebra: nothing of geometry or models
+core_USES :=
+core_FOLDERS    += base                   # status, errors, memory, random streams, hashing, threads, fallible tasks, half-precision floats
+core_FOLDERS    += linalg                 # checked LAPACK calls, eigenvectors, Cholesky, SVD, matrix exponential, k-NN, least squares, statistics, surrogate clouds
+core_FOLDERS    += io                     # HDF5, atomic files, mapped files, JSON, TSV, .npy, safetensors, matrices of any of them
+core_FOLDERS    += cluster                # ranks of a job: messages, collectives, agreement on errors; the driver of MPI (cluster/mpi, a shared object of its own)
+core_FOLDERS    += artifact               # kinds of artifacts and their binding to structs, provenance, comparison, merging, sweeps by slices or ranks
 
-DEPS_base          :=
-DEPS_linalg        := base
-DEPS_io            := base
-DEPS_cluster       := base
-DEPS_artifact      := cluster io base
-DEPS_neighbours    := artifact cluster linalg io base
-DEPS_verdict       := $(FILES_BELOW)
-DEPS_gguf          := io base
-DEPS_tokenizer     := gguf io base
-DEPS_documents     := tokenizer gguf io base
-DEPS_corpus        := io base
-DEPS_streaming     := io base
-DEPS_model/kernels := gguf base
-DEPS_integer/ring  := integer/fixed model/kernels gguf io base
-DEPS_integer/ntt   := model/kernels gguf io base
-DEPS_integer/codes := linalg gguf io base
-DEPS_integer/fixed := base
-DEPS_integer/engine := integer/fixed model/kernels gguf base
-DEPS_integer/scores := integer/engine integer/ntt integer/fixed model/kernels gguf linalg io base
-DEPS_perspective/recurrence := model/kernels gguf base
-DEPS_perspective/routing := base
-DEPS_perspective/memory := model/kernels gguf io base
-DEPS_perspective/polytope := linalg base
-DEPS_perspective/mixture := linalg base
-DEPS_perspective/dual := base
-DEPS_perspective/ternary := model/kernels gguf io base
-DEPS_model         := $(MODEL_BELOW)
-DEPS_reference     := model $(MODEL_BELOW)
-DEPS_evaluate      := integer/codes reference model $(MODEL_BELOW)
-DEPS_lowrank       := model $(MODEL_BELOW)
-DEPS_train         := model documents $(MODEL_BELOW)
-DEPS_adapt         := train perspective/dual model documents $(MODEL_BELOW)
-DEPS_geometry      := linalg base
-DEPS_chain         := geometry $(FILES_BELOW)
-DEPS_records       := chain geometry $(FILES_BELOW)
-DEPS_flowmap       := chain geometry $(FILES_BELOW)
-DEPS_export        := chain geometry model documents $(MODEL_BELOW)
-DEPS_foresight     := export flowmap chain geometry model documents $(MODEL_BELOW)
-DEPS_decode        := perspective/mixture model documents $(MODEL_BELOW)
-DEPS_integer/attest := integer/ntt integer/engine integer/fixed model/kernels gguf io base
-DEPS_drafters      := decode perspective/mixture foresight export flowmap chain geometry lowrank model documents $(MODEL_BELOW)
-DEPS_measure       := perspective/memory drafters $(DEPS_drafters)
-DEPS_prepare       := export drafters $(DEPS_drafters)
-DEPS_lab/harness   := records chain geometry evaluate integer/codes reference model $(MODEL_BELOW)
-# An experiment may use the library that it measures, but no other experiment.
-LAB_BELOW          := lab/harness records chain geometry evaluate integer/codes reference model $(MODEL_BELOW)
-$(foreach e,$(LAB_EXPERIMENTS),$(eval DEPS_lab/$e := $(LAB_BELOW)))
-DEPS_lab/integer   := integer/ring integer/codes linalg $(MODEL_BELOW)
-PERSPECTIVE_PARTS  := perspective/recurrence perspective/routing perspective/ternary perspective/memory perspective/polytope perspective/mixture perspective/dual
-DEPS_lab/perspective := $(PERSPECTIVE_PARTS) linalg model/kernels gguf io base
-# The unit tests of all experiments are one program.
-DEPS_lab           := $(LAB_EXPERIMENTS:%=lab/%) integer/ring $(filter-out $(MODEL_BELOW),$(PERSPECTIVE_PARTS)) $(LAB_BELOW)
+# geometry: geometry of points in a file; it never sees a model
+geometry_USES := core
+geometry_FOLDERS += neighbours             # exact nearest neighbours slab by slab, by one process or a ring of ranks; their artifact
+geometry_FOLDERS += geometry               # mathematics only: spaces, the RBF field, geodesics, log map, Jacobi fields, Magnus, propagation, curvature, PCA, TwoNN
+geometry_FOLDERS += chain                  # the stages, a pair of files each, named after tool and artifact: activations, cloud, metric, christoffel, geodesics, riemann, ..
+geometry_FOLDERS += records                # trajectory records, their compression, and the lookup of the nearest one
 
-# So are those of the integer engine; tests of a model's pass in integers are in the folder model.
-DEPS_integer       := integer/attest integer/scores integer/ring integer/ntt integer/codes integer/fixed integer/engine model/kernels gguf $(FILES_BELOW)
+# model: language models: files, tokens, forward passes, training, export
+model_USES := core
+model_FOLDERS   += gguf                   # GGUF reader and writer, tensor types, quantisation
+model_FOLDERS   += kernels                # products and attention for each instruction set, and the layouts of weights that they read
+model_FOLDERS   += tokenizer              # SentencePiece and byte-level BPE, special tokens, chat templates, vocabulary training, streaming detokeniser
+model_FOLDERS   += documents              # division of texts into documents, JSON Lines, the plan of a run
+model_FOLDERS   += streaming              # experts on demand: disk, slots, eviction, look-ahead, stores and traces; it knows blobs, not models
+model_FOLDERS   += integer/fixed          # fixed-point functions: exp, softmax, RMS norm, gates, rotations; tables as literals
+model_FOLDERS   += integer/ntt            # modular arithmetic, number-theoretic transforms, exact products of polynomials, correlation
+model_FOLDERS   += integer/engine         # the forward pass in integers: weights, products, attention, experts, sampling, files of networks
+model_FOLDERS   += integer/codes          # codes of rows of the key and value cache
+model_FOLDERS   += integer/scores         # scores of attention by sums and by transforms, stores of transformed keys, their cost
+model_FOLDERS   += recurrence             # the decay recurrence: steps, trees, the chunked form
+model_FOLDERS   += routing                # positions on a torus, the nearest expert, neighbours, balance
+model_FOLDERS   += ternary                # ternary matrices: encodings, quantiser, products, experts and their differences in files, conversions
+model_FOLDERS   += session                # an opened model and its sessions: configuration, weights, forward pass, attention, cache, streamed experts, random models
+model_FOLDERS   += reference              # every architecture in float64: forward, jvp and vjp of an operator, a block, or from a block to the logits
+model_FOLDERS   += evaluate               # perplexity, needle retrieval, residual profiles, speed and its limits, codes of the cache
+model_FOLDERS   += lowrank                # weights and caches in low-rank factors: projection, whitening, its controls, the artifacts
+model_FOLDERS   += train                  # backward pass, AdamW, trainer
+model_FOLDERS   += export                 # hidden states, Jacobian secants and logits of a model on texts, written to HDF5
+USES_model/export := geometry
 
-# And those of perspective.
-DEPS_perspective   := $(PERSPECTIVE_PARTS) linalg model/kernels gguf $(FILES_BELOW)
+# decode: decoding with drafters, and the artifacts that drafters read
+decode_USES := core geometry model
+decode_FOLDERS  += flowmap                # the flow map: bake, charts, calibration, scan, track, library, routes of experts
+decode_FOLDERS  += foresight              # which experts the next token uses: recorded routes, predictors, mixtures with a router, recall
+decode_FOLDERS  += memory                 # hypervectors, encoders of states, the memory of pairs of key and text, its capacity and file
+decode_FOLDERS  += mixture                # several distributions of one token: divergence, mixtures, the rule; calibration and temperature
+decode_FOLDERS  += decode                 # sampling, verification of candidates, the loop and its cost model, the interface of a drafter
+decode_FOLDERS  += attest                 # records of runs in integers, transcripts of their products, and their check
+decode_FOLDERS  += drafters               # the drafters, a group of files each with its fit and artifact; one registry
+decode_FOLDERS  += measure                # measurements of drafters: acceptance, speed, calibration, readiness, ablation
+decode_FOLDERS  += prepare                # drafting artifacts within a time budget: plan, texts, flow map, trial of the drafters, location
+
+# lab: experiments, their rules of verdicts, closed questions; nothing else uses it
+lab_USES := core geometry model decode
+lab_FOLDERS     += verdict                # references to values of artifacts and tables, conditions, rules, the headline and the claims
+lab_FOLDERS     += corpus                 # story generator with exact entropy
+lab_FOLDERS     += integer/ring           # the ring Z[w]: elements, products of matrices and vectors, encoding, the shim
+lab_FOLDERS     += perspective/polytope   # the nearest point of a polytope, half-spaces fitted to states
+lab_FOLDERS     += perspective/dual       # forward-mode derivatives of the operators of the perspective model; adapters, evolution strategies
+lab_FOLDERS     += adapt                  # a PERSPECTIVE model with tangents; adaptation to a text by forward derivatives and evolution strategies
+lab_FOLDERS     += harness                # what experiments share: manifold and paths of the published harness, trajectories, splits, metrics and their controls
+
+# Every other folder of the laboratory is an experiment. An experiment may use the library that it measures, but no other experiment.
+LAB_EXPERIMENTS := $(filter-out $(lab_FOLDERS),$(patsubst libcommon/lab/%/,%,$(sort $(dir $(wildcard libcommon/lab/*/*.c libcommon/lab/*/*/*.c)))))
+
+room_folders = $($1_FOLDERS:%=$1/%)
+FOLDERS := $(foreach r,$(ROOMS),$(call room_folders,$r)) $(LAB_EXPERIMENTS:%=lab/%)
+reversed = $(if $1,$(call reversed,$(wordlist 2,99,$1)) $(firstword $1))
+before = $(if $(filter-out $1,$(firstword $2)),$(firstword $2) $(call before,$1,$(wordlist 2,99,$2)))
+# The nearest first, as a linker wants its archives.
+DEPS_of = $(call reversed,$(foreach r,$($(firstword $(subst /, ,$1))_USES) $(USES_$1),$(call room_folders,$r)) $(call before,$1,$(call room_folders,$(firstword $(subst /, ,$1)))))
+$(foreach f,$(FOLDERS),$(eval DEPS_$f := $(call DEPS_of,$f)))
+
+# How an include names a folder, and a header.
+included = $(patsubst core/%,%,$(patsubst geometry/%,%,$(patsubst model/%,%,$(patsubst decode/%,%,$1))))
 
 # Private headers that other folders of the library may include; they are not installed.
 SHARED_INTERNAL := gguf/order_internal.h gguf/trits_internal.h integer/engine/product_internal.h integer/engine/rows_internal.h base/lanes_internal.h base/names_internal.h base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h \
-  model/weights_internal.h model/arch_internal.h \
+  kernels/columns_internal.h kernels/kernels_internal.h kernels/matrix_internal.h kernels/panels_internal.h kernels/products_internal.h session/weights_internal.h session/arch_internal.h \
   lab/harness/kernels_internal.h lab/harness/kl_internal.h
 # The public headers: those that are installed, and that geodec.h includes.
 PUBLIC_HEADERS := $(sort $(filter-out %_internal.h %_body.h,$(wildcard $(FOLDERS:%=libcommon/%/*.h))))

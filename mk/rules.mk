@@ -12,13 +12,13 @@ $(B)/obj/%.o: %.c | build/.packages-build
 
 # Files whose loops are written for the vectoriser, or whose blocks of sums stay in registers only when unrolled. Only release
 # builds use the flag; it changes the speed, not the values.
-VECTORISED := integer/engine/rows_scalar integer/engine/rows_avx2 geometry/rbf_kernel_% lab/harness/kernels_% drafters/recurrent_% train/ops_% perspective/recurrence/steps_% perspective/recurrence/chunks
+VECTORISED := model/integer/engine/rows_scalar model/integer/engine/rows_avx2 geometry/geometry/rbf_kernel_% lab/harness/kernels_% decode/drafters/recurrent_% model/train/ops_% model/recurrence/steps_% model/recurrence/chunks
 # A distribution's -O2 (CFLAGS) does not lower it.
-VECTORISED_OBJS := $(VECTORISED:%=$(B)/obj/libcommon/%.o) $(B)/obj/libcommon/geometry/space_warped.o
+VECTORISED_OBJS := $(VECTORISED:%=$(B)/obj/libcommon/%.o) $(B)/obj/libcommon/geometry/geometry/space_warped.o
 $(VECTORISED_OBJS): OPT_release := -O3 -g
 $(VECTORISED_OBJS): OPT_LAST = $(if $(filter release,$(PROFILE)),$(if $(filter -O2,$(CFLAGS)),-O3))
-$(B)/obj/libcommon/base/version.o: CPPFLAGS_EXTRA := -DGEODEC_VERSION_TEXT='"$(VERSION)"'
-$(B)/obj/libcommon/base/version.o: VERSION
+$(B)/obj/libcommon/core/base/version.o: CPPFLAGS_EXTRA := -DGEODEC_VERSION_TEXT='"$(VERSION)"'
+$(B)/obj/libcommon/core/base/version.o: VERSION
 # The values of the kernels are short-lived structs. With a check of the scope of each, these files take minutes to compile.
 ifeq ($(PROFILE),asan)
 $(B)/obj/libcommon/model/kernels/kernels_%.o: CPPFLAGS_EXTRA := -fno-sanitize-address-use-after-scope
@@ -54,10 +54,10 @@ $(LIB_SO): $(ALL_OBJS) $(B)/objects.txt mk/geodec.map
 
 # The driver of MPI, if Open MPI is there; tools load it for --mpi.
 MPI_SO := $(if $(MPI_FOUND),$(B)/lib/libgeodec-mpi.so)
-$(B)/lib/libgeodec-mpi.so: libcommon/cluster/mpi/driver_mpi.c libcommon/cluster/driver.h
+$(B)/lib/libgeodec-mpi.so: libcommon/core/cluster/mpi/driver_mpi.c libcommon/core/cluster/driver.h
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -Ilibcommon -D_GNU_SOURCE $(MPI_CFLAGS) $(CFLAGS_ALL) -shared $(LDFLAGS_ALL) -o $@ $< $(MPI_LIBS)
+	$(Q)$(CC) $(ROOM_DIRS) -D_GNU_SOURCE $(MPI_CFLAGS) $(CFLAGS_ALL) -shared $(LDFLAGS_ALL) -o $@ $< $(MPI_LIBS)
 
 CLI_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/cli/*.c)))
 $(CLI_OBJS): CPPFLAGS_EXTRA := -Itools

@@ -1,12 +1,13 @@
 # Tests. Unit: one Criterion binary a folder, linked with its own and lower layers only.
-TEST_FOLDERS := $(foreach f,$(FOLDERS) lab integer perspective,$(if $(wildcard tests/unit/$f/*.c),$f))
+TEST_FOLDERS := $(filter-out support,$(patsubst tests/unit/%/,%,$(sort $(dir $(wildcard tests/unit/*/*.c)))))
+# The folder of the library with this name. There is none for tests of several folders (integer, lab, perspective), which may use everything.
+folder_of = $(filter-out lab/%,$(filter %/$1,$(FOLDERS))) $(if $(filter-out lab/%,$(filter %/$1,$(FOLDERS))),,$(filter lab/$1,$(FOLDERS)))
 CRITERION_LIBS := $(shell pkg-config --libs criterion 2>/dev/null)
 
 TEST_SUPPORT_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/unit/support/*.c))
 $(TEST_SUPPORT_OBJS): CPPFLAGS_EXTRA := -Itests/unit
 
 # The program of a folder has every .c file of tests/unit/FOLDER. FOLDER_FIXTURES are shared with a lower folder and named relative to tests/unit.
-# FOLDER_TEST_DEPS are layers that only the tests need.
 artifact_FIXTURES := cluster/threads.c
 neighbours_FIXTURES := cluster/threads.c
 chain_FIXTURES := geometry/analytic.c geometry/bumps.c geometry/field.c
@@ -15,11 +16,11 @@ evaluate_FIXTURES := decode/tiny.c
 export_FIXTURES := decode/tiny.c
 lab_FIXTURES := geometry/closed_forms.c reference/models.c
 measure_FIXTURES := decode/tiny.c decode/toy.c
-measure_TEST_DEPS := export
+linked = $(if $(strip $(call folder_of,$1)),$(call folder_of,$1) $(DEPS_$(strip $(call folder_of,$1))),$(call reversed,$(FOLDERS)))
 define unit_test
 $1_TEST_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/unit/$1/*.c) $(addprefix tests/unit/,$($1_FIXTURES)))
 $$($1_TEST_OBJS): CPPFLAGS_EXTRA := -Itests/unit
-$(B)/tests/test-$1: $$($1_TEST_OBJS) $(TEST_SUPPORT_OBJS) $(patsubst %,$(B)/lib/layer-%.a,$(filter $1,$(FOLDERS)) $($1_TEST_DEPS) $(DEPS_$1))
+$(B)/tests/test-$1: $$($1_TEST_OBJS) $(TEST_SUPPORT_OBJS) $(patsubst %,$(B)/lib/layer-%.a,$(call linked,$1))
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
 	$$(Q)$(CC) $(LDFLAGS_ALL) -o $$@ $$^ $(CRITERION_LIBS) $(PKG_LIBS)

@@ -2,7 +2,7 @@
  *
  * Two sorts of damage: raw bytes changed in the good file, and models written with a wrong key, tensor or vocabulary.
  */
-#include "model/families.h"
+#include "session/families.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

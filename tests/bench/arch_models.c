@@ -1,9 +1,9 @@
-/* arch_models write FOLDER: the seeded small models of tests/unit/model/families.h that another program can read, as
+/* arch_models write FOLDER: the seeded small models of tests/unit/session/families.h that another program can read, as
  * FOLDER/<name>.gguf, with random tokens in FOLDER/<name>.tokens (int32).
  * arch_models compare FOLDER: compares the library's logits of those tokens with FOLDER/<name>.logits (float32), one
  * line each. */
-#include "model/families.h"
-#include "model/model.h"
+#include "session/families.h"
+#include "session/model.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef GEODEC_TESTS_BENCH_ARGUMENTS_H
 #define GEODEC_TESTS_BENCH_ARGUMENTS_H
 
-#include "model/model.h"
+#include "session/model.h"
 
 #include <stdbool.h>
 #include <stdio.h>

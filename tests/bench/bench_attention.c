@@ -12,8 +12,8 @@
  * Each figure is the best of several rounds. */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "model/model_internal.h"
-#include "model/synthetic.h"
+#include "session/model_internal.h"
+#include "session/synthetic.h"
 
 #include <stdio.h>
 #include <stdlib.h>

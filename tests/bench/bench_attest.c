@@ -7,10 +7,10 @@
  * generate_s, verify_s: medians of the rounds. ratio: the median of the rounds' verify / generate, with its least and
  * largest. The cpu columns are the same in processor time, where waiting threads count; with --threads 1 there are
  * none, and other programs disturb it little. */
+#include "attest/attest.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "integer/attest/attest.h"
-#include "model/integer_session.h"
+#include "session/integer_session.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -21,7 +21,7 @@
 #include "drafters/drafting.h"
 #include "io/file.h"
 #include "linalg/stats.h"
-#include "model/resident_price.h"
+#include "session/resident_price.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/pool.h"
 #include "linalg/lapack.h"
-#include "model/model.h"
-#include "model/synthetic.h"
+#include "session/model.h"
+#include "session/synthetic.h"
 
 #include <cblas.h>
 #include <stdio.h>

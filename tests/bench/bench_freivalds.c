@@ -11,14 +11,14 @@
  * file, which the check does not need; rest_ms, the rest of the passes; bytes of transcript for each token. One thread,
  * in its processor time; medians of rounds. */
 #include "arguments.h"
+#include "attest/freivalds.h"
+#include "attest/projection_internal.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "integer/attest/freivalds.h"
-#include "integer/attest/projection_internal.h"
 #include "io/file.h"
-#include "model/integer_session.h"
-#include "model/shape.h"
+#include "session/integer_session.h"
+#include "session/shape.h"
 
 #include <unistd.h>
 

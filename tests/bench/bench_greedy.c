@@ -16,8 +16,8 @@
 #include "base/pool.h"
 #include "integer/engine/engine.h"
 #include "io/file.h"
-#include "model/integer_network.h"
-#include "model/model.h"
+#include "session/integer_network.h"
+#include "session/model.h"
 
 #include <math.h>
 #include <stdio.h>

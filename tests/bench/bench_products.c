@@ -12,8 +12,8 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "evaluate/read_limit.h"
-#include "model/arithmetic.h"
-#include "model/kernels/products_internal.h"
+#include "kernels/products_internal.h"
+#include "session/arithmetic.h"
 
 #include <stdio.h>
 #include <stdlib.h>

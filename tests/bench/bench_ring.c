@@ -16,8 +16,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/unroll_internal.h"
-#include "integer/ring/gemv.h"
-#include "model/kernels/kernels_internal.h"
+#include "kernels/kernels_internal.h"
+#include "lab/integer/ring/gemv.h"
 
 #include <time.h>
 

@@ -22,9 +22,9 @@
 #include "base/f16.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/kernels/products_internal.h"
-#include "perspective/ternary/change.h"
-#include "perspective/ternary/product_internal.h"
+#include "kernels/products_internal.h"
+#include "ternary/change.h"
+#include "ternary/product_internal.h"
 
 #include <dlfcn.h>
 #include <math.h>

@@ -13,8 +13,8 @@
  * FILE of these, one at a time, and back. verified: found by the verification of the store; engine (every 8 N-th bit):
  * refused by a run with a slot for every expert and one with differences; unused: the run did not use it, its tokens
  * are right. missed, wrong: not found; other tokens. Status 1: any of these. */
-#include "model/ternary_matrix.h"
-#include "model/ternary_store.h"
+#include "session/ternary_matrix.h"
+#include "session/ternary_store.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

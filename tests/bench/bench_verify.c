@@ -23,7 +23,7 @@
 #include "base/rng.h"
 #include "evaluate/speed.h"
 #include "io/file.h"
-#include "model/model.h"
+#include "session/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

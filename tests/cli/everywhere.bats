@@ -48,7 +48,7 @@ END
     # The objects of the test before, without those that this gcc compiles otherwise.
     rm -rf build/everywhere/gcc-wrong-O0
     [ ! -e build/everywhere/gcc-O0/hash ] || cp -a build/everywhere/gcc-O0 build/everywhere/gcc-wrong-O0
-    rm -f build/everywhere/gcc-wrong-O0/{hash,obj/libcommon/integer/fixed/fixed.o}
+    rm -f build/everywhere/gcc-wrong-O0/{hash,obj/libcommon/model/integer/fixed/fixed.o}
     run -1 everywhere --compilers "gcc $tmp/bin/gcc-wrong" --levels "-O0" --models "$dense" --tokens 16
     echo "$output"
     n=$(rows "gcc " same | wc -l)

@@ -7,23 +7,25 @@ setup() {
     cd "$BATS_TEST_DIRNAME/../.."
     [ "$(uname -m)" = x86_64 ] || skip "only objects of x86-64 can be checked"
     objects=$BATS_TEST_TMPDIR/objects
-    mkdir -p "$objects/integer"
-    for f in engine fixed attest; do cp -r "${B:-build/release}/obj/libcommon/integer/$f" "$objects/integer/"; done
+    for f in model/integer/engine model/integer/fixed decode/attest; do
+        mkdir -p "$objects/$(dirname $f)"
+        cp -r "${B:-build/release}/obj/libcommon/$f" "$objects/$f"
+    done
 }
 
 # plant 'STATEMENT': the function geodec__engine_cap begins with STATEMENT.
 plant() {
     awk -v s="$1" '{ print } /^int64_t geodec__engine_cap\(/ { at = NR + 1 } NR == at && /^\{/ { print s; done = 1 } END { exit !done }' \
-        libcommon/integer/engine/layer.c > "$BATS_TEST_TMPDIR/layer.c"
-    "${CC:-gcc}" -std=c11 -O2 -fPIC -ffp-contract=off -D_GNU_SOURCE -Ilibcommon -include math.h -include string.h -c \
-        -o "$objects/integer/engine/layer.o" "$BATS_TEST_TMPDIR/layer.c"
+        libcommon/model/integer/engine/layer.c > "$BATS_TEST_TMPDIR/layer.c"
+    "${CC:-gcc}" -std=c11 -O2 -fPIC -ffp-contract=off -D_GNU_SOURCE -Ilibcommon -Ilibcommon/core -Ilibcommon/geometry -Ilibcommon/model -Ilibcommon/decode -include math.h -include string.h -c \
+        -o "$objects/model/integer/engine/layer.o" "$BATS_TEST_TMPDIR/layer.c"
 }
 
 @test "no float between token id and token id" {
     run -0 scripts/check-integer-code "$objects"
     [[ $output =~ ^integer\ code:\ ([0-9]+)\ functions\ of\ ([0-9]+)\ objects.*\ has\ ([0-9]+)\ instructions ]]
     [ "${BASH_REMATCH[1]}" -gt 100 ]
-    [ "${BASH_REMATCH[2]}" -eq "$(git ls-files 'libcommon/integer/engine/*.c' 'libcommon/integer/fixed/*.c' 'libcommon/integer/attest/*.c' | wc -l)" ]
+    [ "${BASH_REMATCH[2]}" -eq "$(git ls-files 'libcommon/model/integer/engine/*.c' 'libcommon/model/integer/fixed/*.c' 'libcommon/decode/attest/*.c' | wc -l)" ]
     [ "${BASH_REMATCH[3]}" -gt 10 ]
 }
 
@@ -35,11 +37,11 @@ plant() {
     [[ $output == *"engine/layer.c: geodec__engine_cap: mulsd"* && $output == *"geodec__engine_cap: cvt"* ]]
     plant '{ double f = ldexp(1.0, (int)x); memcpy(&x, &f, sizeof f); }'
     run -1 scripts/check-integer-code "$objects"
-    [ "$output" = "libcommon/integer/engine/layer.c: geodec__engine_cap: calls ldexp" ]
+    [ "$output" = "libcommon/model/integer/engine/layer.c: geodec__engine_cap: calls ldexp" ]
     plant 'x += geodec_network_factor_of(0.5).shift;'
     run -1 scripts/check-integer-code "$objects"
-    [ "$output" = "libcommon/integer/engine/layer.c: geodec__engine_cap: calls geodec_network_factor_of, which converts floats" ]
-    rm "$objects/integer/engine/layer.o"
+    [ "$output" = "libcommon/model/integer/engine/layer.c: geodec__engine_cap: calls geodec_network_factor_of, which converts floats" ]
+    rm "$objects/model/integer/engine/layer.o"
     run -1 --separate-stderr scripts/check-integer-code "$objects"
-    [[ $stderr == *"libcommon/integer/engine/layer.c: -: no object"* ]]
+    [[ $stderr == *"libcommon/model/integer/engine/layer.c: -: no object"* ]]
 }

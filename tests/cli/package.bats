@@ -37,7 +37,7 @@ setup() {
     scripts/dist "$tmp/a.tar"
     tar -tf "$tmp/a.tar" > "$tmp/list"
     name=geodec-$(cat VERSION)
-    for f in Makefile VERSION debian/control libcommon/base/version.c data/model/geodec-stories-f16.gguf tests/package/bare-root pipelines/run; do
+    for f in Makefile VERSION debian/control libcommon/core/base/version.c data/model/geodec-stories-f16.gguf tests/package/bare-root pipelines/run; do
         grep -qx "$name/$f" "$tmp/list" || { echo "no $f"; false; }
     done
     ! grep -v "^$name/" "$tmp/list" || false

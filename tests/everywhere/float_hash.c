@@ -6,7 +6,7 @@
  * static and needs no package of another architecture: neither stores of experts nor vocabularies with regular
  * expressions. */
 #include "base/mem.h"
-#include "model/model.h"
+#include "session/model.h"
 #include "sets.h"
 #include "ways.h"
 

@@ -2,7 +2,7 @@
 #ifndef EVERYWHERE_SETS_H
 #define EVERYWHERE_SETS_H
 
-#include "model/kernels/settings.h"
+#include "kernels/settings.h"
 
 #if defined(__x86_64__)
 static const geodec_isa sets_isa[] = {GEODEC_ISA_SCALAR, GEODEC_ISA_AVX2, GEODEC_ISA_AVX512};

@@ -1,6 +1,6 @@
 /* Records of runs. */
+#include "attest/attest.h"
 #include "fuzz/fuzz.h"
-#include "integer/attest/attest.h"
 
 #include <unistd.h>
 

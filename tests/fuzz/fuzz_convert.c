@@ -5,8 +5,8 @@
 #include "fuzz/fuzz.h"
 #include "integer/engine/engine.h"
 #include "integer/engine/network_file.h"
-#include "model/families.h"
-#include "model/integer_network.h"
+#include "session/families.h"
+#include "session/integer_network.h"
 
 #include <stdlib.h>
 #include <string.h>

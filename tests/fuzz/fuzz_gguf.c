@@ -2,7 +2,7 @@
  * configuration, weights, and for tiny models a forward pass. */
 #include "base/mem.h"
 #include "fuzz/fuzz.h"
-#include "model/model.h"
+#include "session/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "base/crc32c.h"
 #include "base/mem.h"
 #include "fuzz/fuzz.h"
-#include "model/families.h"
-#include "model/session_state.h"
+#include "session/families.h"
+#include "session/session_state.h"
 
 #include <math.h>
 #include <string.h>

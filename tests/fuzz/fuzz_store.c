@@ -3,7 +3,7 @@
 #include "base/crc32c.h"
 #include "base/mem.h"
 #include "fuzz/fuzz.h"
-#include "model/expert_source_internal.h"
+#include "session/expert_source_internal.h"
 #include "streaming/store_internal.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Transcripts: whatever the file holds, sums stay in it and in their range. */
+#include "attest/transcript.h"
 #include "fuzz/fuzz.h"
-#include "integer/attest/transcript.h"
 
 #include <unistd.h>
 

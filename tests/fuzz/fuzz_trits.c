@@ -2,7 +2,7 @@
  * read is written back byte for byte. */
 #include "base/mem.h"
 #include "fuzz/ternary_edits.h"
-#include "perspective/ternary/table.h"
+#include "ternary/table.h"
 
 #include <sys/stat.h>
 

@@ -1,8 +1,8 @@
 /* Conditions, rules and references of the lists of verdicts. A condition in parentheses has the same value, its
  * negation the other; a rule decides on one of its branches. */
 #include "fuzz/fuzz.h"
-#include "verdict/reference.h"
-#include "verdict/rule.h"
+#include "lab/verdict/reference.h"
+#include "lab/verdict/rule.h"
 
 #include <math.h>
 #include <stdio.h>

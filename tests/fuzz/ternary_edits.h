@@ -5,8 +5,8 @@
 
 #include "base/crc32c.h"
 #include "fuzz/fuzz.h"
-#include "perspective/ternary/header_internal.h"
-#include "perspective/ternary/trd.h"
+#include "ternary/header_internal.h"
+#include "ternary/trd.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -11,7 +11,7 @@ setup_file() {
     scratch_possible >/dev/null || return 0 # setup says it
     scratch_tree
     # 1, 2. the drafter and its header, which only the table includes
-    cat >libcommon/drafters/last_drafter_internal.h <<'C'
+    cat >libcommon/decode/drafters/last_drafter_internal.h <<'C'
 /* What followed the newest token the last time it was seen in the text. Needs no artifact. */
 #ifndef GEODEC_DRAFTERS_LAST_DRAFTER_INTERNAL_H
 #define GEODEC_DRAFTERS_LAST_DRAFTER_INTERNAL_H
@@ -22,7 +22,7 @@ geodec_status geodec__last_drafter_create(geodec_drafter **out, geodec_err *err)
 
 #endif
 C
-    cat >libcommon/drafters/last_drafter.c <<'C'
+    cat >libcommon/decode/drafters/last_drafter.c <<'C'
 #include "base/mem.h"
 #include "drafters/last_drafter_internal.h"
 
@@ -57,7 +57,7 @@ done:
 }
 C
     # 3. the table of drafters
-    table=libcommon/drafters/registry.c
+    table=libcommon/decode/drafters/registry.c
     insert_before '^#include "drafters/lookup_drafter.h"' $table '#include "drafters/last_drafter_internal.h"'
     insert_before '^CREATE_BY[(]lookup' $table 'CREATE_BY(last, geodec__last_drafter_create(out, err))'
     insert_before '^    ROW[(]"lookup"' $table \

@@ -11,7 +11,7 @@ setup_file() {
     scratch_possible >/dev/null || return 0 # setup says it
     scratch_tree
     # 1. the header
-    cat >libcommon/chain/radius.h <<'C'
+    cat >libcommon/geometry/chain/radius.h <<'C'
 /* The radius artifact: distances of the points of a cloud from their mean, compared with a Gaussian cloud of the same
  * variances. */
 #ifndef GEODEC_CHAIN_RADIUS_H
@@ -36,7 +36,7 @@ GEODEC_API void geodec_radius_clear(geodec_radius *r);
 #endif
 C
     # 2. the computation and the table of the artifact
-    cat >libcommon/chain/radius.c <<'C'
+    cat >libcommon/geometry/chain/radius.c <<'C'
 #include "chain/radius.h"
 
 #include "artifact/binding.h"
@@ -172,8 +172,8 @@ setup() {
     diff - touched.txt <<'END'
 docs/schema/radius.md
 docs/tools.md
-libcommon/chain/radius.c
-libcommon/chain/radius.h
+libcommon/geometry/chain/radius.c
+libcommon/geometry/chain/radius.h
 tools/cli/kinds.c
 tools/geometry/geodec-radius.c
 END

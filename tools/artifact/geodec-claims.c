@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 #include "cli/kinds.h"
 #include "io/tsv.h"
-#include "verdict/claims.h"
+#include "lab/verdict/claims.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "cli/kinds.h"
 #include "io/tsv.h"
-#include "verdict/reference.h"
+#include "lab/verdict/reference.h"
 
 #include <stdio.h>
 #include <string.h>

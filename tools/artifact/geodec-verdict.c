@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 #include "cli/kinds.h"
 #include "io/tsv.h"
-#include "verdict/headline.h"
+#include "lab/verdict/headline.h"
 
 #include <limits.h>
 #include <math.h>

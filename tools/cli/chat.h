@@ -3,7 +3,7 @@
 #define GEODEC_TOOLS_CLI_CHAT_H
 
 #include "cli/cli.h"
-#include "model/model.h"
+#include "session/model.h"
 #include "tokenizer/chat.h"
 
 /* name: a built-in format, a file that ends in .jinja, or NULL or auto: the template of the model's file. The caller

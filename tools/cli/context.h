@@ -3,7 +3,7 @@
 #define GEODEC_TOOLS_CLI_CONTEXT_H
 
 #include "cli/cli.h"
-#include "model/model.h"
+#include "session/model.h"
 
 extern bool context_allow_long;
 #define CLI_ALLOW_LONG_OPTION                                                                                          \

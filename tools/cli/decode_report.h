@@ -6,7 +6,7 @@
 #include "decode/loop.h"
 #include "drafters/drafting.h"
 #include "measure/readiness.h"
-#include "model/model.h"
+#include "session/model.h"
 
 enum {
     DECODE_BATCH = GEODEC_DRAFT_MAX + 1,

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "decode/drafter.h"
 #include "decode/loop.h"
-#include "model/session_state.h"
+#include "session/session_state.h"
 
 typedef struct decode_state {
     const char *path;

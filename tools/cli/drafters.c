@@ -30,7 +30,7 @@ void drafters_page(FILE *out)
     const geodec_drafter_info *d;
     (void)fprintf(out, "# Drafters\n"
                        "\n"
-                       "Names of `--draft` and `--drafters`, from the table in `libcommon/drafters/registry.c` "
+                       "Names of `--draft` and `--drafters`, from the table in `libcommon/decode/drafters/registry.c` "
                        "(`geodec info --drafters`).\n"
                        "Names joined by `+` are a mixture: `ngram+flowmap`. `name:N` uses N blocks of the model.\n"
                        "\n"

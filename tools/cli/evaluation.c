@@ -1,7 +1,7 @@
 #include "cli/evaluation.h"
 
 #include "integer/scores/scores.h"
-#include "model/arithmetic.h"
+#include "session/arithmetic.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
 
 #include "base/mem.h"
 #include "gguf/gguf.h"
-#include "model/arithmetic.h"
-#include "model/store_build.h"
-#include "model/store_golden.h"
+#include "session/arithmetic.h"
+#include "session/store_build.h"
+#include "session/store_golden.h"
 #include "streaming/store.h"
 
 #include <stdio.h>

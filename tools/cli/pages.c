@@ -3,7 +3,7 @@
 #include "geometry/geodesic.h"
 #include "geometry/magnus.h"
 #include "gguf/quantize.h"
-#include "model/arch_internal.h"
+#include "session/arch_internal.h"
 
 static const char *exact_product(const geodec_ggml_traits *t)
 {
@@ -18,15 +18,16 @@ static const char *fast_product(const geodec_ggml_traits *t)
 void tensor_types_page(FILE *out)
 {
     const geodec_ggml_traits *t;
-    (void)fprintf(out, "# Tensor types\n"
-                       "\n"
-                       "Types of tensors in a GGUF file, from the table in `libcommon/gguf/tensor_types.h` (`geodec "
-                       "info --tensor-types`).\n"
-                       "All of them can be read; a file with a tensor of any other type is refused.\n"
-                       "\n"
-                       "| type | number | values of a block | bytes | bits a value | `geodec-quantize` writes it | "
-                       "other rows | products, exact | fast |\n"
-                       "|---|---|---|---|---|---|---|---|---|\n");
+    (void)fprintf(out,
+                  "# Tensor types\n"
+                  "\n"
+                  "Types of tensors in a GGUF file, from the table in `libcommon/model/gguf/tensor_types.h` (`geodec "
+                  "info --tensor-types`).\n"
+                  "All of them can be read; a file with a tensor of any other type is refused.\n"
+                  "\n"
+                  "| type | number | values of a block | bytes | bits a value | `geodec-quantize` writes it | "
+                  "other rows | products, exact | fast |\n"
+                  "|---|---|---|---|---|---|---|---|---|\n");
     for (int i = 0; (t = geodec_ggml_traits_at(i)); i++)
         (void)fprintf(out, "| `%s` | %d | %d | %d | %.4g | %s | %s | %s | %s |\n", t->name, t->type, t->block,
                       t->block_bytes, 8.0 * t->block_bytes / t->block,
@@ -57,13 +58,13 @@ void architectures_table(FILE *out)
 
 void integrators_page(FILE *out)
 {
-    (void)fprintf(out,
-                  "# Integrators\n\n"
-                  "From the tables in `libcommon/geometry/geodesic.h` and `libcommon/geometry/magnus.h` (`geodec info "
-                  "--integrators`).\n"
-                  "Order: of the global error where the field is smooth.\n\n"
-                  "Geodesics, `geodec-geodesic --method`:\n\n"
-                  "| name | order | |\n|---|---|---|\n");
+    (void)fprintf(out, "# Integrators\n\n"
+                       "From the tables in `libcommon/geometry/geometry/geodesic.h` and "
+                       "`libcommon/geometry/geometry/magnus.h` (`geodec info "
+                       "--integrators`).\n"
+                       "Order: of the global error where the field is smooth.\n\n"
+                       "Geodesics, `geodec-geodesic --method`:\n\n"
+                       "| name | order | |\n|---|---|---|\n");
     for (int i = 0; i < GEODEC_GEODESIC_METHODS; i++) {
         const geodec_geodesic_row *r = geodec_geodesic_row_of((geodec_geodesic_method)i);
         (void)fprintf(out, "| `%s` | %d | %s |\n", r->name, r->order, r->text);

@@ -15,7 +15,7 @@
 #include "artifact/artifact.h"
 #include "artifact/sweep.h"
 #include "cli/cli.h"
-#include "model/model.h"
+#include "session/model.h"
 
 typedef struct cli_stage {
     const cli *c;

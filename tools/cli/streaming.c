@@ -6,8 +6,8 @@
 #include "cli/live.h"
 #include "cli/report.h"
 #include "foresight/foreseer.h"
-#include "model/store_golden.h"
-#include "model/streamed_report.h"
+#include "session/store_golden.h"
+#include "session/streamed_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define GEODEC_TOOLS_CLI_STREAMING_H
 
 #include "cli/cli.h"
-#include "model/streamed.h"
+#include "session/streamed.h"
 
 typedef struct streaming_words {
     const char *ram, *io, *experts;

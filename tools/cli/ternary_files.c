@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "gguf/gguf.h"
-#include "perspective/ternary/retype.h"
-#include "perspective/ternary/similarity.h"
+#include "ternary/retype.h"
+#include "ternary/similarity.h"
 
 #include <stdio.h>
 #include <string.h>

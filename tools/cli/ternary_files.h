@@ -3,7 +3,7 @@
 #define GEODEC_TOOLS_CLI_TERNARY_FILES_H
 
 #include "cli/cli.h"
-#include "model/ternary_store.h"
+#include "session/ternary_store.h"
 
 /* out "": the model's name with .trits in place of .gguf. */
 geodec_status ternary_build(const cli *c, const char *model, const char *out, const geodec_ternary_build *o,

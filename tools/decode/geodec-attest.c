@@ -1,10 +1,10 @@
 /* geodec-attest: a run that others can check, and the check. */
+#include "attest/attest.h"
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "integer/attest/attest.h"
 #include "io/file.h"
-#include "model/integer_session.h"
-#include "model/model.h"
+#include "session/integer_session.h"
+#include "session/model.h"
 
 #include <errno.h>
 #include <stdio.h>

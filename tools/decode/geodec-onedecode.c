@@ -4,7 +4,7 @@
 #include "cli/streaming.h"
 #include "drafters/onedecode.h"
 #include "drafters/onedecode_ref.h"
-#include "model/rows.h"
+#include "session/rows.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "cli/context.h"
 #include "cli/evaluation.h"
 #include "cli/text.h"
-#include "perspective/memory/hdm.h"
+#include "memory/hdm.h"
 
 #include <stdio.h>
 

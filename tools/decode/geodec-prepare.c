@@ -9,8 +9,8 @@
 #include "cli/text.h"
 #include "io/folder_lock.h"
 #include "linalg/lapack.h"
-#include "model/arithmetic.h"
 #include "prepare/record.h"
+#include "session/arithmetic.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include "export/export.h"
 #include "export/export_needs.h"
 #include "io/file.h"
-#include "model/layer_list.h"
+#include "session/layer_list.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 #include "cli/text.h"
 #include "documents/plan.h"
 #include "io/tsv.h"
-#include "model/model.h"
+#include "session/model.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "cli/context.h"
 #include "cli/text.h"
-#include "model/layer_list.h"
+#include "session/layer_list.h"
 
 static const char *model_path, *layers = "all", *separator = "auto";
 static geodec_fisher_windows o = {.window = 32, .windows = 8};

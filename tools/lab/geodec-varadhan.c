@@ -2,7 +2,7 @@
 #include "cli/charts.h"
 #include "cli/stage.h"
 #include "lab/varadhan/cases.h"
-#include "model/layer_list.h"
+#include "session/layer_list.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* geodec-adapt: adapts a PERSPECTIVE model to a text, by forward derivatives or by an evolution strategy. */
-#include "adapt/adaptation.h"
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "io/tsv.h"
+#include "lab/adapt/adaptation.h"
 #include "train/params.h"
 #include "train/start.h"
 

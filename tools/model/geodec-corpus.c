@@ -1,9 +1,9 @@
 /* geodec-corpus: generated stories with their exact entropy. */
 #include "cli/cli.h"
-#include "corpus/control.h"
-#include "corpus/corpus.h"
 #include "io/atomic.h"
 #include "io/json.h"
+#include "lab/corpus/control.h"
+#include "lab/corpus/corpus.h"
 
 static const char *output = "corpus.txt", *report;
 static int64_t stories, bytes, control_stories = 4096, order = 6;

@@ -2,10 +2,10 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/evaluation.h"
-#include "model/arithmetic.h"
-#include "model/store_golden.h"
-#include "perspective/ternary/table.h"
+#include "session/arithmetic.h"
+#include "session/store_golden.h"
 #include "streaming/probe.h"
+#include "ternary/table.h"
 
 #include <math.h>
 #include <stdio.h>

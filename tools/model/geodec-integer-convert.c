@@ -1,7 +1,7 @@
 /* geodec-integer-convert: a model whose weights and constants are integers. */
 #include "cli/cli.h"
 #include "integer/engine/network_file.h"
-#include "model/integer_network.h"
+#include "session/integer_network.h"
 
 #include <stdio.h>
 #include <string.h>

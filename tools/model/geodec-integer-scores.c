@@ -7,7 +7,7 @@
 #include "integer/scores/score_cost.h"
 #include "integer/scores/stored.h"
 #include "io/tsv.h"
-#include "model/integer_session.h"
+#include "session/integer_session.h"
 
 #include <math.h>
 

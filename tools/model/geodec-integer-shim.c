@@ -1,5 +1,5 @@
 /* geodec-integer-shim: a model whose matrices went through the encoding of Config B or E, to measure their effect. */
-#include "integer/ring/shim_file.h"
+#include "lab/integer/ring/shim_file.h"
 
 #include "base/mem.h"
 #include "cli/cli.h"

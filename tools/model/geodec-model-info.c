@@ -1,6 +1,6 @@
 /* geodec-model-info: configuration, tensor types and fingerprints of a model. */
 #include "cli/cli.h"
-#include "model/model.h"
+#include "session/model.h"
 
 #include <stdio.h>
 

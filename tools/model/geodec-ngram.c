@@ -1,8 +1,8 @@
 /* geodec-ngram: byte n-gram models of a text, the control of trained models. */
 #include "cli/cli.h"
 #include "cli/text.h"
-#include "corpus/control.h"
 #include "io/tsv.h"
+#include "lab/corpus/control.h"
 
 static const char *text_path, *separator = "auto";
 static int64_t order = 6, limit = 64 << 20;

@@ -1,7 +1,7 @@
 /* geodec-shape: a model of a public shape with random weights, for measurements of speed. */
 #include "cli/cli.h"
 #include "gguf/quantize.h"
-#include "model/shape.h"
+#include "session/shape.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 /* geodec-train: training of a small model; writes model files and a loss curve. */
 #include "cli/cli.h"
 #include "cli/text.h"
+#include "kernels/settings.h"
 #include "lab/shf/correct.h"
 #include "linalg/lapack.h"
-#include "model/kernels/settings.h"
 #include "train/params.h"
 #include "train/start.h"
 #include "train/trainer.h"

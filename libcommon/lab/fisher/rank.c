@@ -5,7 +5,7 @@
 #include "lab/harness/kl_internal.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
-#include "model/model.h"
+#include "session/model.h"
 
 #include <math.h>
 #include <string.h>

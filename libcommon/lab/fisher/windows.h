@@ -4,7 +4,7 @@
 
 #include "base/hooks.h"
 #include "base/pool.h"
-#include "model/model.h"
+#include "session/model.h"
 
 #include <stdio.h>
 

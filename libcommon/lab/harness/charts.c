@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "lab/harness/space.h"
 #include "linalg/expm.h"
-#include "model/layer_list.h"
+#include "session/layer_list.h"
 
 #include <string.h>
 

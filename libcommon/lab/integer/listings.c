@@ -4,7 +4,7 @@
 #include "base/rng.h"
 #include "integer/codes/block_h63.h"
 #include "integer/ntt/crt.h"
-#include "integer/ring/gemv.h"
+#include "lab/integer/ring/gemv.h"
 
 #include <math.h>
 

@@ -10,7 +10,7 @@
 #define GEODEC_LAB_INTEGER_LISTINGS_H
 
 #include "integer/ntt/mulmod.h"
-#include "integer/ring/ring.h"
+#include "lab/integer/ring/ring.h"
 
 #include <stdbool.h>
 

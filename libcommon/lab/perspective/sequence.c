@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "lab/perspective/parts_internal.h"
-#include "perspective/recurrence/recurrence.h"
+#include "recurrence/recurrence.h"
 
 #include <math.h>
 

@@ -2,9 +2,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "lab/perspective/parts_internal.h"
+#include "lab/perspective/polytope/polytope.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
-#include "perspective/polytope/polytope.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "lab/perspective/parts_internal.h"
-#include "perspective/ternary/change.h"
-#include "perspective/ternary/product.h"
+#include "ternary/change.h"
+#include "ternary/product.h"
 
 #include <math.h>
 #include <string.h>

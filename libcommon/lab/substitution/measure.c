@@ -4,8 +4,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "chain/metric.h"
-#include "model/model.h"
 #include "records/lookup.h"
+#include "session/model.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "model/kernels/columns_internal.h"
+#include "kernels/columns_internal.h"
 
 #include "gguf/gguf.h"
 

@@ -12,7 +12,7 @@
 #define GEODEC_MODEL_KERNELS_COLUMNS_INTERNAL_H
 
 #include "gguf/gguf.h"
-#include "model/kernels/matrix_internal.h"
+#include "kernels/matrix_internal.h"
 
 enum { GEODEC__COLUMN_ROWS = 16 /* rows of a panel */ };
 

@@ -1,5 +1,5 @@
-#include "model/kernels/kernels_internal.h"
-#include "model/kernels/products_internal.h"
+#include "kernels/kernels_internal.h"
+#include "kernels/products_internal.h"
 
 const geodec__kernels *geodec__kernels_for(geodec_isa isa)
 {

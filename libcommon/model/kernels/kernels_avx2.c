@@ -1,6 +1,6 @@
 /* AVX2, FMA and F16C: 16 lanes in two registers. */
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
-#include "model/kernels/kernels_internal.h"
+#include "kernels/kernels_internal.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -160,7 +160,7 @@ static inline vec8 p_keep(vec8 a)
 #define ATTEND_WIDE(R) ((R) == 1 ? 4 : 2)
 #define KERNELS geodec__kernels_avx2
 #define KERNELS_ISA GEODEC_ISA_AVX2
-#include "model/kernels/kernels_body.h"
+#include "kernels/kernels_body.h"
 #else
 typedef int geodec__no_avx2; /* built for another architecture */
 #endif

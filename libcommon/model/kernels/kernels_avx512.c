@@ -1,6 +1,6 @@
 /* AVX-512 (F, BW, VL, DQ): 16 lanes in one register. */
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
-#include "model/kernels/kernels_internal.h"
+#include "kernels/kernels_internal.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -107,7 +107,7 @@ static inline __m256 v_high(vec a) { return _mm512_extractf32x8_ps(a, 1); }
 #define ATTEND_WIDE(R) 4
 #define KERNELS geodec__kernels_avx512
 #define KERNELS_ISA GEODEC_ISA_AVX512
-#include "model/kernels/kernels_body.h"
+#include "kernels/kernels_body.h"
 #else
 typedef int geodec__no_avx512; /* built for another architecture */
 #endif

@@ -18,7 +18,7 @@
 #include "base/f16.h"
 #include "base/unroll_internal.h"
 #include "gguf/gguf.h"
-#include "model/kernels/kernels_internal.h"
+#include "kernels/kernels_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -341,8 +341,8 @@ static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const fl
 }
 
 #ifdef COLUMN_GROUP
-#include "model/kernels/columns_body.h"
-#include "model/kernels/gemm_body.h"
+#include "kernels/columns_body.h"
+#include "kernels/gemm_body.h"
 #endif
 
 /* ---- exponential ------------------------------------------------------------------------------------------------ */
@@ -449,7 +449,7 @@ static float softmax(float *x, int64_t n)
     return sum_lanes(s);
 }
 
-#include "model/kernels/attend_body.h"
+#include "kernels/attend_body.h"
 
 const geodec__kernels KERNELS = {
     .isa = KERNELS_ISA,

@@ -10,8 +10,8 @@
 #ifndef GEODEC_MODEL_KERNELS_KERNELS_INTERNAL_H
 #define GEODEC_MODEL_KERNELS_KERNELS_INTERNAL_H
 
-#include "model/kernels/columns_internal.h"
-#include "model/kernels/settings.h"
+#include "kernels/columns_internal.h"
+#include "kernels/settings.h"
 
 #include <stdint.h>
 

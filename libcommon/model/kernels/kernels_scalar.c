@@ -1,7 +1,7 @@
 /* Any CPU: the 16 lanes as plain loops, fused multiply-add in software (fma32_internal.h). */
 #include "base/f16.h"
-#include "model/kernels/fma32_internal.h"
-#include "model/kernels/kernels_internal.h"
+#include "kernels/fma32_internal.h"
+#include "kernels/kernels_internal.h"
 
 #include <string.h>
 
@@ -92,4 +92,4 @@ static inline vec scale_f16(const uint8_t *p) { return v_set1(geodec_f16_to_f32(
 #define ATTEND_WIDE(R) 4
 #define KERNELS geodec__kernels_scalar
 #define KERNELS_ISA GEODEC_ISA_SCALAR
-#include "model/kernels/kernels_body.h"
+#include "kernels/kernels_body.h"

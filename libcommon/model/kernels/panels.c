@@ -1,6 +1,6 @@
 /* Packing of panels, one block of a row at a time, and unpacking. */
 #include "base/unroll_internal.h"
-#include "model/kernels/panels_internal.h"
+#include "kernels/panels_internal.h"
 
 #include "base/mem.h"
 

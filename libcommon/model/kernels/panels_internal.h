@@ -19,8 +19,8 @@
 #define GEODEC_MODEL_KERNELS_PANELS_INTERNAL_H
 
 #include "gguf/gguf.h"
-#include "model/kernels/matrix_internal.h"
-#include "model/kernels/settings.h"
+#include "kernels/matrix_internal.h"
+#include "kernels/settings.h"
 
 enum { GEODEC__PANEL = 16 /* rows of a panel */ };
 

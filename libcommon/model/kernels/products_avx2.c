@@ -1,7 +1,7 @@
 /* AVX2, FMA and F16C: 16 lanes in two registers. Products of bytes are added in pairs with saturation: 4 to 6 bit codes
  * cannot saturate unsigned; 8-bit codes are signed (128 * 127 * 2 fits). */
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
-#include "model/kernels/products_internal.h"
+#include "kernels/products_internal.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -182,7 +182,7 @@ static inline void starts(const int8_t q[32], int offset, int group, int planes,
 #define TOGETHER(planes) ((planes) == 1 ? 4 : 2) /* 16 registers, two per part */
 #define PRODUCTS geodec__products_avx2
 #define PRODUCTS_ISA GEODEC_ISA_AVX2
-#include "model/kernels/products_body.h"
+#include "kernels/products_body.h"
 #else
 typedef int geodec__no_avx2; /* built for another architecture */
 #endif

@@ -18,7 +18,7 @@
  *   PRODUCTS, PRODUCTS_ISA       name and value of the table */
 
 #include "base/unroll_internal.h"
-#include "model/kernels/products_internal.h"
+#include "kernels/products_internal.h"
 
 #include <math.h>
 #include <string.h>

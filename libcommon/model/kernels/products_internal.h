@@ -18,7 +18,7 @@
 #ifndef GEODEC_MODEL_KERNELS_PRODUCTS_INTERNAL_H
 #define GEODEC_MODEL_KERNELS_PRODUCTS_INTERNAL_H
 
-#include "model/kernels/panels_internal.h"
+#include "kernels/panels_internal.h"
 
 /* 32 activations of a row, for weights of one offset and group. Weights have minima or an offset, never both. */
 typedef struct geodec__rounded {

@@ -1,7 +1,7 @@
 /* Any CPU: the 16 lanes as plain loops, fused multiply-add in software (fma32_internal.h). */
 #include "base/f16.h"
-#include "model/kernels/fma32_internal.h"
-#include "model/kernels/products_internal.h"
+#include "kernels/fma32_internal.h"
+#include "kernels/products_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -78,4 +78,4 @@ static inline void to_integers(const float *x, float factor, int32_t v[32])
 #define TOGETHER(planes) 1
 #define PRODUCTS geodec__products_scalar
 #define PRODUCTS_ISA GEODEC_ISA_SCALAR
-#include "model/kernels/products_body.h"
+#include "kernels/products_body.h"

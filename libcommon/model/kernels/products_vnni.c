@@ -1,6 +1,6 @@
 /* AVX-512 with VNNI: 16 lanes in one register; codes are unsigned, with their offset in the start of the sum. */
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512VNNI__)
-#include "model/kernels/products_internal.h"
+#include "kernels/products_internal.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -91,7 +91,7 @@ static inline int32_t largest(const float *x)
 #define TOGETHER(planes) 4
 #define PRODUCTS geodec__products_vnni
 #define PRODUCTS_ISA GEODEC_ISA_AVX512
-#include "model/kernels/products_body.h"
+#include "kernels/products_body.h"
 #else
 typedef int geodec__no_vnni; /* built for another architecture */
 #endif

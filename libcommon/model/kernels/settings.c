@@ -1,5 +1,5 @@
 /* Instruction sets of this processor. Apart from the kernels, so that a program can ask without linking them. */
-#include "model/kernels/settings.h"
+#include "kernels/settings.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -1,6 +1,6 @@
 /* Stands in for PCRE2's header in builds of float_hash.c for another architecture (mk/everywhere.mk): what
- * libcommon/tokenizer uses of it, as declarations. The program reads vocabularies without regular expressions only, and
- * calls none of these functions. */
+ * libcommon/model/tokenizer uses of it, as declarations. The program reads vocabularies without regular expressions
+ * only, and calls none of these functions. */
 #ifndef EVERYWHERE_PCRE2_H
 #define EVERYWHERE_PCRE2_H
 

@@ -1,8 +1,8 @@
 /* A model with tangents: its loss against the session, its derivative against differences, and runs of both kinds. */
-#include "adapt/adaptation.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/synthetic.h"
+#include "lab/adapt/adaptation.h"
+#include "session/synthetic.h"
 #include "support/support.h"
 #include "train/start.h"
 

@@ -1,7 +1,7 @@
 /* The corpus as a stream: pure stories, shards, figures, the n-gram control. */
 #include "base/mem.h"
-#include "corpus/control.h"
-#include "corpus/corpus.h"
+#include "lab/corpus/control.h"
+#include "lab/corpus/corpus.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -1,8 +1,8 @@
 /* Why the bits are exact: choices are sampled with the probabilities that are counted, and a text has one derivation
  * only. */
 #include "base/mem.h"
-#include "corpus/corpus.h"
-#include "corpus/corpus_internal.h"
+#include "lab/corpus/corpus.h"
+#include "lab/corpus/corpus_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* The language of the stories, checked by rules that are independent of the generator. */
 #include "base/mem.h"
-#include "corpus/corpus.h"
+#include "lab/corpus/corpus.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -3,8 +3,8 @@
 #include "decode/loop.h"
 #include "decode/perspectives.h"
 #include "decode/tiny.h"
-#include "model/opened.h"
-#include "model/tail.h"
+#include "session/opened.h"
+#include "session/tail.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

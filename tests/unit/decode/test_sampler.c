@@ -1,7 +1,7 @@
 #include "base/rng.h"
 #include "decode/sampler.h"
 #include "decode/verify.h"
-#include "model/model.h"
+#include "session/model.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 #include "decode/toy.h"
 
 #include "base/rng.h"
-#include "model/model.h"
+#include "session/model.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

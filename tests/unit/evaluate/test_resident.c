@@ -1,6 +1,6 @@
 /* Matrices leave the file's map after the first pass: the same bytes elsewhere, or panels that give the same bits. */
-#include "model/model_internal.h"
-#include "model/shape.h"
+#include "session/model_internal.h"
+#include "session/shape.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

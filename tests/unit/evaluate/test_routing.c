@@ -1,7 +1,7 @@
 /* Loads of experts, against single passes that count by hand. */
 #include "base/mem.h"
 #include "evaluate/routing.h"
-#include "model/synthetic.h"
+#include "session/synthetic.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

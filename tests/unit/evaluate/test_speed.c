@@ -1,7 +1,7 @@
 /* Measurements: counts are right, every number has its control, options are checked. */
 #include "evaluate/read_limit.h"
 #include "evaluate/speed.h"
-#include "model/shape.h"
+#include "session/shape.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -5,8 +5,8 @@
 #include "foresight/foresight.h"
 #include "foresight/world.h"
 #include "io/file.h"
-#include "model/router.h"
-#include "model/synthetic.h"
+#include "session/router.h"
+#include "session/synthetic.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "chain/activations.h"
-#include "model/synthetic.h"
+#include "session/synthetic.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

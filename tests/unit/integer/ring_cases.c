@@ -1,7 +1,7 @@
 #include "integer/ring_cases.h"
 
 #include "base/mem.h"
-#include "integer/ring/gemv_internal.h"
+#include "lab/integer/ring/gemv_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -2,7 +2,7 @@
 #ifndef GEODEC_TESTS_RING_CASES_H
 #define GEODEC_TESTS_RING_CASES_H
 
-#include "integer/ring/gemv.h"
+#include "lab/integer/ring/gemv.h"
 #include "support/json.h"
 
 /* for (c of the array `key` of `object`) */

@@ -1,5 +1,5 @@
 /* Records of runs: true ones hold however they are checked, any change is found. */
-#include "integer/attest/attest.h"
+#include "attest/attest.h"
 #include "toy_engine.h"
 
 #include <criterion/criterion.h>

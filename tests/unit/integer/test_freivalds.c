@@ -1,7 +1,7 @@
 /* Transcripts and their check: true ones hold, false sums are found, every instruction set gives the same residues. */
-#include "integer/attest/attest.h"
-#include "integer/attest/freivalds.h"
-#include "integer/attest/projection_internal.h"
+#include "attest/attest.h"
+#include "attest/freivalds.h"
+#include "attest/projection_internal.h"
 #include "integer/fixed/wide.h"
 #include "toy_engine.h"
 

@@ -1,7 +1,7 @@
 /* The ring Z[w]: golden values, axioms, splitting of primes (R1), overflow at the exact bound. */
 #include "base/rng.h"
-#include "integer/ring/ring.h"
 #include "integer/ring_cases.h"
+#include "lab/integer/ring/ring.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

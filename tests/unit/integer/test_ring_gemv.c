@@ -2,8 +2,8 @@
  * example of the published listing. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "integer/ring/encode.h"
 #include "integer/ring_cases.h"
+#include "lab/integer/ring/encode.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* The shim: both readings of Config B and E, and the cancellation theorem with its limits (S1). */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "integer/ring/shim.h"
+#include "lab/integer/ring/shim.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "integer/engine/rows_internal.h"
-#include "model/kernels/settings.h"
+#include "kernels/settings.h"
 
 #include <criterion/criterion.h>
 

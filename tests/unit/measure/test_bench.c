@@ -6,7 +6,7 @@
 #include "measure/bench.h"
 #include "measure/bench_file.h"
 #include "measure/gain.h"
-#include "model/model.h"
+#include "session/model.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

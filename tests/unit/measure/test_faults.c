@@ -5,7 +5,7 @@
 #include "decode/toy.h"
 #include "drafters/ngram_drafter.h"
 #include "measure/bench.h"
-#include "model/model.h"
+#include "session/model.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

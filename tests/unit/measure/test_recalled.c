@@ -1,7 +1,7 @@
 /* A memory of states and next tokens: on its own text it knows the next token, on other text it must not be trusted. */
 #include "base/mem.h"
 #include "measure/recalled.h"
-#include "model/opened.h"
+#include "session/opened.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -2,7 +2,7 @@
 #ifndef GEODEC_TESTS_PERSPECTIVE_EXPERTS_H
 #define GEODEC_TESTS_PERSPECTIVE_EXPERTS_H
 
-#include "perspective/ternary/trit.h"
+#include "ternary/trit.h"
 
 enum { EXPERTS_D = 70, EXPERTS_F = 330, EXPERTS_LAYERS = 3, EXPERTS_FILE = 1 << 18 };
 extern const int32_t experts_layers[EXPERTS_LAYERS]; /* the numbers of the layers */

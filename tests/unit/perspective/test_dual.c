@@ -1,8 +1,8 @@
 /* Forward mode: every operator against central differences and against plain loops; a block from input to loss. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "perspective/dual/adapt.h"
-#include "perspective/dual/dual.h"
+#include "lab/perspective/dual/adapt.h"
+#include "lab/perspective/dual/dual.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

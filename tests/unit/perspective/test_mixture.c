@@ -1,9 +1,9 @@
 /* Perspectives: divergences and their bounds, mixtures, the rule, the published vote; calibration and temperature. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "perspective/mixture/calibration.h"
-#include "perspective/mixture/mix.h"
-#include "perspective/mixture/temperature.h"
+#include "mixture/calibration.h"
+#include "mixture/mix.h"
+#include "mixture/temperature.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/vec_internal.h"
+#include "lab/perspective/polytope/fit.h"
 #include "linalg/lapack.h"
-#include "perspective/polytope/fit.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

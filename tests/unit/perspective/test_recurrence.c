@@ -2,7 +2,7 @@
 #include "base/f16.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "perspective/recurrence/recurrence.h"
+#include "recurrence/recurrence.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

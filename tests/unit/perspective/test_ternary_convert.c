@@ -2,8 +2,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "gguf/types_internal.h"
-#include "perspective/ternary/convert.h"
 #include "support/support.h"
+#include "ternary/convert.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Encodings: the published layout, every byte, row sizes, hostile bytes; the quantiser against closed forms. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "perspective/ternary/ternary.h"
 #include "support/support.h"
+#include "ternary/ternary.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Products: integers against the definition, floats against float64, bits between sets, batches and threads. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "perspective/ternary/product_internal.h"
 #include "support/support.h"
+#include "ternary/product_internal.h"
 
 #include <criterion/criterion.h>
 #include <float.h>

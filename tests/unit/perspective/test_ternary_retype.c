@@ -5,8 +5,8 @@
 #include "gguf/opened.h"
 #include "gguf/quantize.h"
 #include "io/file.h"
-#include "perspective/ternary/retype.h"
 #include "support/support.h"
+#include "ternary/retype.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

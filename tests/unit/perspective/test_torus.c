@@ -1,7 +1,7 @@
 /* Routing on a torus. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "perspective/routing/torus.h"
+#include "routing/torus.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -2,11 +2,11 @@
 #include "base/crc32c.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "perspective/ternary/cost.h"
-#include "perspective/ternary/header_internal.h"
-#include "perspective/ternary/trd.h"
 #include "perspective/ternary_experts.h"
 #include "support/support.h"
+#include "ternary/cost.h"
+#include "ternary/header_internal.h"
+#include "ternary/trd.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

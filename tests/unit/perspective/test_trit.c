@@ -1,9 +1,9 @@
 /* .trit files: the published bytes, every bit, truncation, hostile numbers, failures of writing. */
 #include "base/crc32c.h"
 #include "base/mem.h"
-#include "perspective/ternary/header_internal.h"
 #include "perspective/ternary_experts.h"
 #include "support/support.h"
+#include "ternary/header_internal.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef GEODEC_TESTS_REFERENCE_MODELS_H
 #define GEODEC_TESTS_REFERENCE_MODELS_H
 
-#include "model/weights_internal.h"
+#include "session/weights_internal.h"
 
 enum { MODEL_KINDS = 15 };
 /* kind 0 .. MODEL_KINDS-1. Never NULL. */

@@ -1,9 +1,9 @@
 /* jvp and vjp of whole suffixes of small models, one of each architecture. */
 #include "linalg/lapack.h"
-#include "model/opened.h"
 #include "reference/check.h"
 #include "reference/models.h"
 #include "reference/reference.h"
+#include "session/opened.h"
 #include "support/support.h"
 
 #include <stdio.h>

@@ -2,10 +2,10 @@
  * reference. */
 #include "base/mem.h"
 #include "linalg/lapack.h"
-#include "model/opened.h"
-#include "model/store_build.h"
 #include "reference/models.h"
 #include "reference/reference.h"
+#include "session/opened.h"
+#include "session/store_build.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 #include "base/mem.h"
+#include "lab/verdict/expr.h"
+#include "lab/verdict/values.h"
 #include "support/support.h"
-#include "verdict/expr.h"
-#include "verdict/values.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* The committed lists of rules: every rule can give each of its words, and none of them without its values. */
 #include "base/mem.h"
 #include "io/format.h"
+#include "lab/verdict/claims.h"
+#include "lab/verdict/headline.h"
 #include "support/support.h"
-#include "verdict/claims.h"
-#include "verdict/headline.h"
 
 #include <criterion/criterion.h>
 #include <glob.h>

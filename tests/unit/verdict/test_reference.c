@@ -1,6 +1,6 @@
 #include "io/table.h"
+#include "lab/verdict/reference.h"
 #include "support/support.h"
-#include "verdict/reference.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,6 +1,6 @@
+#include "lab/verdict/rule.h"
+#include "lab/verdict/values.h"
 #include "support/support.h"
-#include "verdict/rule.h"
-#include "verdict/values.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Stands in for nettle's header in builds for another architecture (mk/everywhere.mk): what libcommon/base uses of it.
+/* Stands in for nettle's header in builds for another architecture (mk/everywhere.mk): what libcommon/core/base uses of
+ * it.
  */
 #ifndef EVERYWHERE_NETTLE_BASE16_H
 #define EVERYWHERE_NETTLE_BASE16_H

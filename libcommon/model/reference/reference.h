@@ -1,0 +1,117 @@
+/* The model in float64, written for clarity: the reference of the fast forward pass, and its derivatives with respect
+ * to activations (jvp, vjp). Weights are the file's, decoded exactly; no code of the fast pass is used.
+ *
+ * Boundaries. The residual stream x [n][d_model] of a sequence of n tokens is named by boundary b: 0 = embedding, b =
+ * after block b, n_layer = input of the final norm (as geodec_capture). Boundary n_layer + 1 stands for the logits
+ * [n][n_vocab]. F(from, to) is the map from a whole sequence at one boundary to the same at a later one. Positions are
+ * 0 .. n-1; row i depends on rows 0 .. i only.
+ *
+ * A block, with * elementwise, N(x) = x / sqrt(mean(x^2) + eps) * gain (Zhang and Sennrich 2019), R rotary positions
+ * (Su et al. 2021), and parts in [] where the architecture has them:
+ *     q = R [N] (Wq N(x) [+ bq]),  k likewise,  v = Wv N(x) [+ bv]
+ *     s_ij = scale q_i . k_j,  [s = cap tanh(s / cap)],  p = softmax over max(0, i - window + 1) <= j <= i
+ *     x += [N] (Wo (p v) [+ bo])
+ *     x += [N] Wdown (act(Wgate z) * Wup z) with z = N(x), act = SiLU or GELU (tanh form)
+ * or, with experts, x += sum over the chosen e of w_e FFN_e(z): p = softmax(Wr z) over all experts, the n_expert_used
+ * largest chosen (ties to the lowest id), w_e = p_e / sum of the chosen p (or p_e, expert_keep_weights) times
+ * expert_scale. With expert_sigmoid p = sigmoid(Wr z); the choice is by p [+ a bias of each expert], and among the
+ * experts of the best groups if there are groups. [A shared network: + [sigmoid(a . z)] FFN_s(z).] What each half adds
+ * is multiplied by [residual_scale]. Logits: W N(x) [/ logit_scale], [cap tanh(./cap)]. Angles: position
+ * base^(-2i/rope_dim) scale / divisor_i for table 0; table 1 (gemma3's sliding layers) has rope_base_local, no scale
+ * and no divisor.
+ *
+ * Which experts are chosen is constant under differentiation (F is not differentiable where two experts tie); the
+ * derivative through the weights of the chosen ones is included.
+ *
+ * Same bytes for any number of threads. The value of a row may differ in its last bits between calls with other n or k,
+ * because matrix products are cut into blocks of rows. Keep BLAS on one thread (geodec_linalg_init).
+ *
+ * Cost. Weights are decoded again in every call, a panel of at most 32 MiB at a time: with P parameters a call decodes
+ * P values and makes about 2 P n multiplications and additions (experts: of those chosen), attention about 4 n^2 n_head
+ * head_dim a layer. jvp of k tangents of m rows: one forward pass plus 2 P m k; vjp the same and one more decoding. k
+ * tangents in one call decode and run forward once, so a Jacobian or a Fisher metric (d_model tangents of one row: m =
+ * 1) should use the largest k that memory allows: about 8 k m max(2 d_ff, 4 n_head head_dim, 3 d_model) bytes, and 8 k
+ * n_rows n_vocab for the logits. */
+#ifndef GEODEC_REFERENCE_REFERENCE_H
+#define GEODEC_REFERENCE_REFERENCE_H
+
+#include "session/model.h"
+
+/* Immutable after create: may be shared, but a pool serves one caller at a time. */
+typedef struct geodec_reference geodec_reference;
+
+typedef struct geodec_reference_options {
+    geodec_pool *pool; /* NULL = caller's thread; must outlive the reference */
+    int32_t n_ctx;     /* the context of the session it is compared with (0 = the model's); matters for long-rope's two
+                        * tables only */
+} geodec_reference_options;
+
+/* m must outlive the reference; o NULL = all defaults. */
+GEODEC_API geodec_status geodec_reference_create(const geodec_model *m, const geodec_reference_options *o,
+                                                 geodec_reference **out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_reference_destroy(geodec_reference *r); /* NULL ok */
+GEODEC_API const geodec_model *geodec_reference_model(const geodec_reference *r);
+/* Values of a row at a boundary: d_model, or n_vocab at n_layer + 1. */
+GEODEC_API int64_t geodec_reference_width(const geodec_reference *r, int32_t boundary);
+
+/* Optional records of a forward pass; any may be NULL. Caller's memory. */
+typedef struct geodec_reference_trace {
+    double *state;         /* [n_layer + 1][n][d_model] every boundary */
+    int32_t *expert_id;    /* [n][n_layer][n_expert_used], best first; -1 in layers without experts */
+    double *expert_weight; /* the same shape */
+} geodec_reference_trace;
+
+/* The stream at boundary 0: x [n][d_model] of n tokens. */
+GEODEC_API geodec_status geodec_reference_embed(const geodec_reference *r, const int32_t *token, int64_t n, double *x,
+                                                geodec_err *err) GEODEC_MUST_USE;
+/* Logits [n][n_vocab] (NULL for none) of a sequence of n tokens; trace may be NULL.
+ * Errors: GEODEC_RANGE (n < 1, a token outside the vocabulary), GEODEC_LIMIT (n > 2^20), GEODEC_NOMEM. */
+GEODEC_API geodec_status geodec_reference_forward(const geodec_reference *r, const int32_t *token, int64_t n,
+                                                  const geodec_reference_trace *trace, double *logits,
+                                                  geodec_err *err) GEODEC_MUST_USE;
+/* Negative log likelihood in nats of token[i + 1] given token[0..i], into nll [n - 1]. n >= 2. Logits are computed a
+ * few rows at a time. */
+GEODEC_API geodec_status geodec_reference_nll(const geodec_reference *r, const int32_t *token, int64_t n, double *nll,
+                                              geodec_err *err) GEODEC_MUST_USE;
+/* The selected rows of the result. */
+typedef struct geodec_reference_rows {
+    int64_t n;
+    const int32_t *row; /* [n] in 0 .. (rows of the sequence) - 1, ascending */
+} geodec_reference_rows;
+
+/* y = F(from, to)(x): x [n][d_model], y [n][width(to)], or [rows->n][width(to)] with rows not NULL.
+ * 0 <= from <= to <= n_layer + 1, from <= n_layer. y may not overlap x. Errors as forward. */
+GEODEC_API geodec_status geodec_reference_run(const geodec_reference *r, int32_t from, int32_t to, int64_t n,
+                                              const double *x, const geodec_reference_rows *rows, double *y,
+                                              geodec_err *err) GEODEC_MUST_USE;
+
+/* F(from, to) linearised at x: keeps the boundaries between (8 (to - from + 1) n d_model bytes); the inside of a block
+ * is evaluated again for each derivative. x and rows are copied; r must outlive the point. Derivatives are those of
+ * rows first .. n-1 of the result with respect to rows first .. n-1 of x; earlier rows are constant and cost nothing:
+ * rows depend on no later row, so with first = n - 1 a tangent is one row in every block. first = 0 is the whole
+ * Jacobian. Selected rows are in first .. n-1. */
+typedef struct geodec_reference_point geodec_reference_point;
+GEODEC_API geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from, int32_t to, int64_t n,
+                                                    const double *x, int64_t first, const geodec_reference_rows *rows,
+                                                    geodec_reference_point **out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_reference_point_destroy(geodec_reference_point *p); /* NULL ok */
+
+/* Below, J = dF/dx at the point, m = n - first, out = rows->n, or m without. k >= 1 tangents, independent of each
+ * other. dy [k][out][width(to)] = J dx, dx [k][m][d_model]. Errors: GEODEC_RANGE (k < 1), GEODEC_LIMIT (k n > 2^26),
+ * GEODEC_NOMEM. */
+GEODEC_API geodec_status geodec_reference_jvp(const geodec_reference_point *p, int64_t k, const double *dx, double *dy,
+                                              geodec_err *err) GEODEC_MUST_USE;
+/* gx [k][m][d_model] = J^T gy, gy [k][out][width(to)]. */
+GEODEC_API geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, const double *gy, double *gx,
+                                              geodec_err *err) GEODEC_MUST_USE;
+
+/* The Fisher metric of the next-token distribution p = softmax(logits of row n-1), pulled back to that row of the
+ * stream at boundary `from`: G = J^T (diag p - p p^T) J with J = d logits_{n-1} / d x_{n-1}; KL(p(x) || p(x + u)) = u^T
+ * G u / 2 + O(u^3) (Amari 1998). x [n][d_model] is the whole sequence there; metric [d_model][d_model], symmetric and
+ * positive semidefinite (rank at most n_vocab - 1); probability [n_vocab], or NULL. Unit tangents go k at a time (1 ..
+ * d_model), each through jvp and vjp: about 4 P d_model multiplications and additions. */
+GEODEC_API geodec_status geodec_reference_fisher(const geodec_reference *r, int32_t from, int64_t n, const double *x,
+                                                 int64_t k, double *metric, double *probability,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+
+#endif

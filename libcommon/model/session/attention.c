@@ -1,0 +1,438 @@
+/* Attention of a batch: rotation, the new rows of the cache, and every query head against its keys and values. The
+ * arithmetic is defined in kernels.h; here the work is divided into tasks, which changes no bit.
+ *
+ * A task takes all query heads of one key head for some rows, so that a block of keys is loaded once for all of them,
+ * and loops over the splits. With few rows and a long context a task is one split, and the states are merged
+ * afterwards. */
+#include "base/mem.h"
+#include "session/model_internal.h"
+#include "session/team_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    QUERIES = 48,         /* of a tile, unless a key head serves more */
+    DECODED = 12,         /* queries above which a rounded block is decoded once, not in every tile */
+    SPLIT_ROWS = 8,       /* rows up to which splits are tasks of their own */
+    SMALL_WORK = 1 << 15, /* multiply-adds below which dispatch to the pool costs more than it saves */
+};
+
+static int64_t heads_per_key(const geodec_model_config *c) { return c->n_head / c->n_kv_head; }
+static int64_t tile_queries(const geodec_model_config *c)
+{
+    return heads_per_key(c) > QUERIES ? heads_per_key(c) : QUERIES;
+}
+
+static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Splits that a pass of SPLIT_ROWS rows sees at most. */
+static int64_t splits_of(const geodec_session *s)
+{
+    const int64_t rows = min64(s->n_ctx, s->cache.seen < s->n_ctx ? s->cache.seen + SPLIT_ROWS : s->n_ctx);
+    const int64_t all = (s->n_ctx + GEODEC__SPLIT - 1) / GEODEC__SPLIT;
+    return min64(all, rows / GEODEC__SPLIT + 2);
+}
+
+/* ---- storing ---------------------------------------------------------------------------------------------------- */
+
+typedef struct store {
+    geodec_session *s;
+    int32_t layer;
+    int64_t n;
+} store;
+
+/* The piece that head kv's keys (values) lie in; the first head of a group stores for the group. */
+static int64_t k_piece(const geodec_session *s, int64_t kv)
+{
+    return s->model->low && s->model->low->k_group ? kv / s->model->low->k_group : kv;
+}
+static int64_t v_piece(const geodec_session *s, int64_t kv)
+{
+    return s->model->low && s->model->low->v_group ? kv / s->model->low->v_group : kv;
+}
+
+/* Rotates heads, and norms each after it if the architecture has the norm there. */
+static void turn(const geodec_session *s, int32_t layer, float *x, int32_t heads, const float *norm, int64_t position)
+{
+    const geodec_model_config *c = &s->model->config;
+    geodec__rope_apply(s, s->model->layer[layer].rope, x, heads, position);
+    for (int32_t h = 0; norm && c->qk_norm_rotated && h < heads; h++) {
+        float *y = x + (int64_t)h * c->head_dim;
+        s->kernels->rms_norm(y, norm, c->head_dim, c->rms_eps, y);
+    }
+}
+
+/* The same for a cache of low rank: queries rotated and scaled, padded with zeros; coefficients unchanged. */
+static void store_low(geodec_session *s, int32_t layer, int64_t kv, int64_t row, int64_t position)
+{
+    const geodec_model_config *c = &s->model->config;
+    const geodec__low *low = s->model->low;
+    const int64_t dim = c->head_dim, share = heads_per_key(c), at = s->length + row;
+    const int64_t k_head = k_piece(s, kv), v_head = v_piece(s, kv);
+    for (int64_t h = kv * share; s->wide_row && h < (kv + 1) * share; h++)
+        memcpy(s->wide_row[row] + h * s->attend_dim, s->query_row[row] + h * dim, (size_t)dim * sizeof(float));
+    if (!low->k_group) {
+        float *k = s->key_row[row] + kv * dim;
+        turn(s, layer, k, 1, s->model->layer[layer].k_norm, position);
+        geodec__cache_put_key(s, layer, kv, at, k);
+    } else if (kv % low->k_group == 0) {
+        geodec__cache_put_key(s, layer, k_head, at, s->key_row[row] + k_head * low->k_rank);
+    }
+    if (!low->v_group)
+        geodec__cache_put_value(s, layer, kv, at, s->value_row[row] + kv * dim);
+    else if (kv % low->v_group == 0)
+        geodec__cache_put_value(s, layer, v_head, at, s->value_row[row] + v_head * low->v_rank);
+}
+
+/* Rotates query and key of one key head and its query heads, for all rows; scales the query, stores key and value in
+ * the cache. */
+static void store_task(void *ctx, int64_t kv, int worker)
+{
+    const store *t = ctx;
+    geodec_session *s = t->s;
+    const geodec_model_config *c = &s->model->config;
+    const int64_t dim = c->head_dim, share = heads_per_key(c);
+    const float scale = (float)(c->attn_scale > 0 ? c->attn_scale : 1.0 / sqrt((double)dim));
+    const bool low = s->model->low != NULL;
+    (void)worker;
+    for (int64_t row = 0; row < t->n; row++) {
+        const int64_t position = s->length + s->depth[row];
+        float *q = s->query_row[row] + kv * share * dim, *k = s->key_row[row] + kv * dim;
+        turn(s, t->layer, q, (int32_t)share, s->model->layer[t->layer].q_norm, position);
+        for (int64_t i = 0; i < share * dim; i++) q[i] *= scale;
+        if (low) {
+            store_low(s, t->layer, kv, row, position);
+            continue;
+        }
+        turn(s, t->layer, k, 1, s->model->layer[t->layer].k_norm, position);
+        if (s->merge) geodec__merge_row(s, t->layer, kv, s->length + s->first + row, k, s->value_row[row] + kv * dim);
+        geodec__cache_put(s, t->layer, kv, s->length + s->first + row, k, s->value_row[row] + kv * dim);
+    }
+}
+
+/* ---- one tile --------------------------------------------------------------------------------------------------- */
+
+typedef struct attention {
+    geodec_session *s;
+    int32_t layer;
+    bool chain;
+    int64_t n; /* rows */
+    int64_t tile_rows, tiles;
+    int64_t split_begin, split_end; /* splits that any row sees */
+    float *partial;                 /* [n_kv_head][tiles][splits][queries][state] when splits are tasks, else NULL */
+} attention;
+
+/* The rows and the key head of a task. */
+typedef struct tile {
+    const attention *a;
+    geodec__attend_scratch *w;
+    int64_t head, row, rows; /* key head; first row and number of rows */
+    int64_t share;           /* query heads of the key head */
+} tile;
+
+static int64_t position_of(const attention *a, int64_t row) { return a->s->length + a->s->depth[row]; }
+
+/* A tree's path counts as positions, so the window is one of positions too. */
+static int64_t first_seen(const attention *a, int64_t row)
+{
+    const int64_t window = a->s->model->layer[a->layer].window, seen = position_of(a, row) + 1;
+    return window > 0 && window < seen ? seen - window : 0;
+}
+
+static void start_state(float *state, int64_t dim)
+{
+    memset(state, 0, (size_t)geodec__attend_state(dim) * sizeof *state);
+    state[geodec__attend_width(dim) + GEODEC__ATTEND_TOP] = -INFINITY;
+}
+
+/* The splits that a row sees are first_split .. last_split. */
+static int64_t first_split(const attention *a, int64_t row) { return first_seen(a, row) / GEODEC__SPLIT; }
+static int64_t last_split(const attention *a, int64_t row) { return position_of(a, row) / GEODEC__SPLIT; }
+
+/* Adds the queries of a row to the list if it sees any key of the block. */
+static int64_t list_row(const tile *t, int64_t row, int64_t base, int64_t n)
+{
+    const int64_t share = t->share, from = first_seen(t->a, row) - base, to = position_of(t->a, row) + 1 - base;
+    const int32_t lo = from > 0 ? (int32_t)from : 0, hi = to < GEODEC__KEYS ? (int32_t)to : GEODEC__KEYS;
+    for (int64_t h = 0; h < share && from < GEODEC__KEYS && lo < hi; h++) {
+        geodec__attend_query *q = &t->w->query[(row - t->row) * share + h];
+        q->lo = lo;
+        q->hi = hi;
+        t->w->list[n++] = q;
+    }
+    return n;
+}
+
+/* The worker's block of float32. */
+static geodec__attend_keys decoded(const geodec__attend_scratch *w)
+{
+    return (geodec__attend_keys){.type = GEODEC_KV_F32, .k = w->k, .v = w->v};
+}
+
+/* The block at position `base` of a cache of low rank as keys and values of attend_dim dimensions. The padding behind
+ * the head's dimensions and the coefficients stays zero. */
+static void decode_low(const tile *t, const geodec__attend_keys *keys, int64_t base, int64_t rows)
+{
+    const geodec_session *s = t->a->s;
+    const geodec__low *low = s->model->low;
+    const int64_t dim = s->cache.v_dim;
+    if (low->k_group) {
+        const float *coefficient = keys->k;
+        if (keys->type != GEODEC_KV_F32) {
+            geodec__cache_decode_keys(s, keys, t->w->low);
+            coefficient = t->w->low;
+        }
+        geodec__lowkv_keys(s, t->a->layer, t->head, base, rows, coefficient, GEODEC__KEYS, t->w->k);
+    } else {
+        geodec__cache_decode_keys(s, keys, t->w->k);
+    }
+    if (dim == s->attend_dim) {
+        geodec__cache_decode_values(s, keys, rows, t->w->v);
+        return;
+    }
+    geodec__cache_decode_values(s, keys, rows, t->w->low);
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(t->w->v + r * s->attend_dim, t->w->low + r * dim, (size_t)dim * sizeof(float));
+}
+
+/* One row of that block into lane `lane`. */
+static void row_low(const tile *t, int64_t row, int64_t base, int64_t lane)
+{
+    const geodec_session *s = t->a->s;
+    if (s->model->low->k_group) {
+        geodec__cache_key(s, t->a->layer, k_piece(s, t->head), row, t->w->low, 1);
+        geodec__lowkv_keys(s, t->a->layer, t->head, base + lane, 1, t->w->low, 1, t->w->k + lane);
+    } else {
+        geodec__cache_key(s, t->a->layer, t->head, row, t->w->k + lane, GEODEC__KEYS);
+    }
+    geodec__cache_value(s, t->a->layer, v_piece(s, t->head), row, t->w->v + lane * s->attend_dim);
+}
+
+/* A block whose keys are in the cache in the order of their positions. */
+static void block_of_cache(const tile *t, int64_t block)
+{
+    const geodec_session *s = t->a->s;
+    const geodec_model_config *c = &s->model->config;
+    int64_t n = 0, rows = 0;
+    for (int64_t r = t->row; r < t->row + t->rows; r++) n = list_row(t, r, block * GEODEC__KEYS, n);
+    for (int64_t i = 0; i < n; i++) rows = t->w->list[i]->hi > rows ? t->w->list[i]->hi : rows;
+    if (n == 0) return;
+    geodec__attend_keys keys = geodec__cache_pieces(s, t->a->layer, k_piece(s, t->head), v_piece(s, t->head), block);
+    if (s->model->low) {
+        decode_low(t, &keys, block * GEODEC__KEYS, rows);
+        keys = decoded(t->w);
+    } else if (keys.type == GEODEC_KV_Q4_0 || (keys.type != GEODEC_KV_F32 && n > DECODED)) {
+        geodec__cache_decode(s, &keys, rows, t->w->k, t->w->v);
+        keys = decoded(t->w);
+    }
+    s->kernels->attend_block(t->w->list, n, &keys, s->attend_dim, c->attn_softcap);
+}
+
+/* A block of a tree: the cache as it was before the call, then each row's own path. */
+static void block_of_paths(const tile *t, int64_t block)
+{
+    const geodec_session *s = t->a->s;
+    const geodec_model_config *c = &s->model->config;
+    const int64_t base = block * GEODEC__KEYS, common = s->length - base, dim = s->attend_dim;
+    const geodec__attend_keys keys = decoded(t->w);
+    if (common > 0) {
+        const geodec__attend_keys cached =
+            geodec__cache_pieces(s, t->a->layer, k_piece(s, t->head), v_piece(s, t->head), block);
+        if (s->model->low)
+            decode_low(t, &cached, base, common);
+        else
+            geodec__cache_decode(s, &cached, common, t->w->k, t->w->v);
+    }
+    for (int64_t r = t->row; r < t->row + t->rows; r++) {
+        const int64_t n = list_row(t, r, base, 0);
+        if (n == 0) continue;
+        /* from the row itself to its oldest ancestor; i counts from the view's first row, parents from the batch's */
+        for (int64_t i = r; i >= -s->first; i = s->parent[i] - s->first) {
+            const int64_t lane = position_of(t->a, i) - base;
+            if (lane < t->w->list[0]->lo) break;
+            if (lane >= GEODEC__KEYS) continue;
+            if (s->model->low)
+                row_low(t, s->length + s->first + i, base, lane);
+            else
+                geodec__cache_row(s, t->a->layer, t->head, s->length + s->first + i, lane, t->w->k, t->w->v);
+        }
+        s->kernels->attend_block(t->w->list, n, &keys, dim, c->attn_softcap);
+    }
+}
+
+/* The tile's states of splits split_begin .. split_end-1, merged into total [rows * heads][state]. */
+static void run_splits(const tile *t, int64_t split_begin, int64_t split_end, float *total)
+{
+    const attention *a = t->a;
+    const geodec_session *s = a->s;
+    const int64_t dim = s->attend_dim, share = t->share, size = geodec__attend_state(dim);
+    float *const *query_row = s->wide_row ? s->wide_row : s->query_row;
+    int64_t first = INT64_MAX, last = 0;
+    for (int64_t r = t->row; r < t->row + t->rows; r++) {
+        first = first_seen(a, r) < first ? first_seen(a, r) : first;
+        last = position_of(a, r) > last ? position_of(a, r) : last;
+        for (int64_t h = 0; h < share; h++)
+            t->w->query[(r - t->row) * share + h].q = query_row[r] + (t->head * share + h) * dim;
+    }
+    for (int64_t split = split_begin; split < split_end; split++) {
+        const int64_t begin = split * GEODEC__SPLIT, end = begin + GEODEC__SPLIT;
+        if (last < begin || first >= end) continue;
+        for (int64_t r = 0, i = 0; r < t->rows;
+             r++) { /* the first split of a row here makes the total, later ones are merged */
+            const int64_t own = first_split(a, t->row + r);
+            float *into = split == (own > split_begin ? own : split_begin) ? total : t->w->split;
+            for (const int64_t last_query = i + share; i < last_query; i++) {
+                t->w->query[i].state = into + i * size;
+                start_state(into + i * size, dim);
+            }
+        }
+        const int64_t from = (first > begin ? first : begin) / GEODEC__KEYS,
+                      to = (last < end - 1 ? last : end - 1) / GEODEC__KEYS;
+        for (int64_t block = from; block <= to; block++) {
+            if (a->chain || (block + 1) * GEODEC__KEYS <= s->length)
+                block_of_cache(t, block);
+            else
+                block_of_paths(t, block);
+        }
+        for (int64_t row = t->row, i = 0; row < t->row + t->rows && split > split_begin; row++) {
+            const bool seen = split > first_split(a, row) && split <= last_split(a, row);
+            for (const int64_t last_query = i + share; i < last_query; i++)
+                if (seen && t->w->query[i].state != total + i * size)
+                    s->kernels->attend_merge(total + i * size, t->w->query[i].state, dim);
+        }
+    }
+}
+
+/* Query head h of the key head, of row r of the tile. */
+static void finish(const tile *t, int64_t r, int64_t h, float *state)
+{
+    const geodec_session *s = t->a->s;
+    const int64_t dim = s->cache.v_dim;
+    s->kernels->attend_finish(state, s->attend_dim);
+    memcpy(s->mixed_row[t->row + r] + (t->head * t->share + h) * dim, state, (size_t)dim * sizeof *state);
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------------------------ */
+
+static tile tile_at(const attention *a, int64_t head, int64_t index, int worker)
+{
+    const int64_t row = index * a->tile_rows, left = a->n - row;
+    return (tile){a,
+                  &a->s->worker[worker].attend,
+                  head,
+                  row,
+                  left < a->tile_rows ? left : a->tile_rows,
+                  heads_per_key(&a->s->model->config)};
+}
+
+static void tile_task(void *ctx, int64_t task, int worker)
+{
+    const attention *a = ctx;
+    const tile t = tile_at(a, task / a->tiles, task % a->tiles, worker);
+    run_splits(&t, a->split_begin, a->split_end, t.w->total);
+    float *total = t.w->total;
+    for (int64_t r = 0; r < t.rows; r++)
+        for (int64_t h = 0; h < t.share; h++, total += geodec__attend_state(a->s->attend_dim)) finish(&t, r, h, total);
+}
+
+/* Index of one task's states: tasks are [n_kv_head][tiles][splits]. */
+static float *partial_of(const attention *a, int64_t task)
+{
+    const geodec_model_config *c = &a->s->model->config;
+    return a->partial + task * a->tile_rows * heads_per_key(c) * geodec__attend_state(a->s->attend_dim);
+}
+
+static void split_task(void *ctx, int64_t task, int worker)
+{
+    const attention *a = ctx;
+    const int64_t splits = a->split_end - a->split_begin, place = task / splits, split = a->split_begin + task % splits;
+    const tile t = tile_at(a, place / a->tiles, place % a->tiles, worker);
+    run_splits(&t, split, split + 1, partial_of(a, task));
+}
+
+static void merge_splits(const attention *a)
+{
+    const geodec_session *s = a->s;
+    const geodec_model_config *c = &s->model->config;
+    const int64_t splits = a->split_end - a->split_begin, dim = s->attend_dim, size = geodec__attend_state(dim);
+    for (int64_t place = 0; place < c->n_kv_head * a->tiles; place++) {
+        const tile t = tile_at(a, place / a->tiles, place % a->tiles, 0);
+        for (int64_t i = 0; i < t.rows * heads_per_key(c); i++) {
+            const int64_t row = t.row + i / heads_per_key(c), first = first_split(a, row) - a->split_begin;
+            float *total = partial_of(a, place * splits + first) + i * size;
+            for (int64_t split = first + 1; split <= last_split(a, row) - a->split_begin; split++)
+                s->kernels->attend_merge(total, partial_of(a, place * splits + split) + i * size, dim);
+            finish(&t, i / t.share, i % t.share, total);
+        }
+    }
+}
+
+void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool chain)
+{
+    const geodec_model_config *c = &s->model->config;
+    const int64_t share = heads_per_key(c), threads = geodec_pool_threads(s->pool);
+    store put = {s, layer, n};
+    geodec_pool_run_dynamic(n * c->n_kv_head * c->head_dim * (2 + share) < SMALL_WORK ? NULL : s->pool, c->n_kv_head,
+                            store_task, &put);
+    if (s->team) geodec__team_meet(s->team);
+    if (s->rewrite) geodec__rewrite_run(s, layer, n);
+
+    attention a = {.s = s, .layer = layer, .chain = chain, .n = n, .split_begin = INT64_MAX};
+    int64_t keys = 0;
+    for (int64_t r = 0; r < n; r++) {
+        const int64_t first = first_seen(&a, r), position = position_of(&a, r);
+        keys += position - first + 1;
+        a.split_begin = min64(a.split_begin, first / GEODEC__SPLIT);
+        a.split_end = position / GEODEC__SPLIT + 1 > a.split_end ? position / GEODEC__SPLIT + 1 : a.split_end;
+    }
+    const int64_t most = tile_queries(c) / share, splits = a.split_end - a.split_begin;
+    geodec_pool *pool = keys * c->n_head * c->head_dim < SMALL_WORK ? NULL : s->pool;
+    if (pool && threads > 1 && splits > 1 && n <= SPLIT_ROWS) {
+        a.tile_rows = min64(n, most);
+        a.tiles = (n + a.tile_rows - 1) / a.tile_rows;
+        a.partial = s->partial;
+        geodec_pool_run_dynamic(pool, c->n_kv_head * a.tiles * splits, split_task, &a);
+        merge_splits(&a);
+        return;
+    }
+    /* a few tasks per thread */
+    const int64_t even = pool ? (n * c->n_kv_head + 4 * threads - 1) / (4 * threads) : n;
+    a.tile_rows = min64(min64(n, most), even > 0 ? even : 1);
+    a.tiles = (n + a.tile_rows - 1) / a.tile_rows;
+    geodec_pool_run_dynamic(pool, c->n_kv_head * a.tiles, tile_task, &a);
+}
+
+/* ---- work space ------------------------------------------------------------------------------------------------- */
+
+geodec_status geodec__attention_create(geodec_session *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &s->model->config;
+    const int64_t n = min64(tile_queries(c), s->max_batch * heads_per_key(c)), dim = s->attend_dim,
+                  size = geodec__attend_state(dim), block = GEODEC__KEYS * dim + GEODEC__LANES,
+                  low = s->model->low ? GEODEC__KEYS * larger(s->cache.k_dim, s->cache.v_dim) + GEODEC__LANES : 0;
+    for (int i = 0; i < s->n_workers; i++) {
+        geodec__attend_scratch *w = &s->worker[i].attend;
+        GEODEC_NEW(w->data, n * (2 * size + GEODEC__KEYS) + 2 * block + low);
+        w->k = w->data;
+        w->v = w->k + block;
+        w->low = w->v + block;
+        w->total = w->low + low;
+        w->split = w->total + n * size;
+        GEODEC_NEW_EACH(n, w->query, w->list);
+        for (int64_t q = 0; q < n; q++) w->query[q].score = w->split + n * size + q * GEODEC__KEYS;
+    }
+    /* a batch may start in the middle of a split, and its tiles may be rounded up to whole ones */
+    if (s->n_workers > 1 && splits_of(s) > 1) GEODEC_NEW(s->partial, 2 * SPLIT_ROWS * c->n_head * splits_of(s) * size);
+done:
+    return st;
+}
+
+void geodec__attention_destroy(geodec_session *s)
+{
+    for (int i = 0; i < s->n_workers; i++)
+        GEODEC_FREE(s->worker[i].attend.data, s->worker[i].attend.query, s->worker[i].attend.list);
+    geodec_mem_free(s->partial);
+}

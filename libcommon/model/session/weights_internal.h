@@ -1,0 +1,81 @@
+/* The weights of an open model, bound to the file's map. Read by the forward pass and by the float64 reference. */
+#ifndef GEODEC_MODEL_WEIGHTS_INTERNAL_H
+#define GEODEC_MODEL_WEIGHTS_INTERNAL_H
+
+#include "kernels/matrix_internal.h"
+#include "session/model.h"
+#include "streaming/store.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { GEODEC__EXPERT_GROUPS = 256 /* at most */ };
+
+/* NULL (or data NULL) where the architecture has no such part. Vectors are float32, padded with zeros. */
+typedef struct geodec__layer {
+    const float *attn_norm, *ffn_norm;           /* [pad(d_model)] before attention and feed-forward */
+    const float *attn_post_norm, *ffn_post_norm; /* [pad(d_model)] of the block's output, before it is added (gemma) */
+    const float *q_norm, *k_norm; /* [head_dim], or [n_head head_dim] and [n_kv_head head_dim] with qk_norm_whole */
+    const float *q_bias, *k_bias, *v_bias, *o_bias; /* [pad(rows)] */
+    geodec__matrix q, k, v, o;
+    /* A recurrent layer: q, k [recur_rank][d_model], v, o and decay [d_model][d_model]. decay data NULL: attention. */
+    geodec__matrix decay;
+    const float *decay_bias, *read_norm; /* [pad(d_model)] of the gates; of what is read from the state */
+    const float *router_bias;            /* [3 or 6] of a torus; NULL with scores */
+    const float *expert_place;           /* [n_expert][3] positions on the torus */
+    geodec__matrix router;               /* data NULL in a dense layer */
+    geodec__matrix gate, up, down; /* with experts: of expert 0; the others by geodec__expert. Of a store: data NULL */
+    const float *expert_bias;      /* [pad(n_expert)] added to the scores for the choice only */
+    /* The network of every row beside its experts, and the row [1][d_model] whose product's sigmoid is its factor (data
+     * NULL: 1). */
+    geodec__matrix shared_gate, shared_up, shared_down, shared_factor;
+    /* First matrix [k][cols] of a factored slot, whose own matrix is then [rows][k]. data NULL: not factored; slots
+     * that share it have the same data. */
+    geodec__matrix basis[GEODEC_SLOTS];
+    int32_t window; /* keys visible: the row itself and window - 1 before it; 0 = all */
+    int32_t rope;   /* which table of angles: 0 or 1 (gemma3's sliding layers) */
+} geodec__layer;
+
+/* Layouts into which matrices are moved (prepare_internal.h). */
+typedef enum geodec__prepare_kind {
+    GEODEC__PREPARE_PANELS,
+    GEODEC__PREPARE_COPIES,
+    GEODEC__PREPARE_COLUMNS,
+    GEODEC__PREPARE_KINDS
+} geodec__prepare_kind;
+
+struct geodec_model {
+    geodec_gguf *gguf;
+    geodec_tokenizer *tokenizer;
+    geodec_model_config config;
+    const char *name;
+    const char **unread; /* [n_unread] names of tensors that are not used */
+    int64_t n_unread;
+    float *norms;                /* decoded vectors, in one allocation */
+    const uint8_t **expert;      /* targets of geodec__matrix.expert; NULL when experts share tensors */
+    geodec_store *store;         /* the file is a store: its experts are not in memory. NULL otherwise */
+    struct geodec__trits *trits; /* with store: it is one of ternary experts. NULL otherwise */
+    const float *output_norm;
+    const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */
+    geodec__matrix embedding, head;
+    geodec__layer *layer; /* [n_layer] */
+    /* Made on first use, guarded by the mutex: matrices in other layouts (NULL before the first session), and the
+     * fingerprint. */
+    pthread_mutex_t *lazy;
+    struct geodec__prepare *prepared[GEODEC__PREPARE_KINDS][GEODEC_ARITHMETICS];
+    char fingerprint[GEODEC_SHA256_HEX]; /* of the file; empty until computed */
+    uint8_t *factors;                    /* memory of factored slots (factors.h), NULL without */
+    int64_t factor_rank;                 /* largest k */
+    struct geodec__low *low;             /* a cache of low rank (lowkv.h), NULL without */
+    struct geodec_network *network;      /* for integer arithmetic; NULL before its first session */
+    struct geodec__streamed *streamed;   /* experts on disk (streamed.h), NULL: resident */
+};
+
+/* GEODEC_UNSUPPORTED for a model whose experts are not in memory: every user of their matrices calls it first. */
+geodec_status geodec__model_resident(const geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
+
+/* Radians that pair i of table t rotates per position, in a session of n_ctx positions. */
+double geodec__rope_step(const geodec_model *m, int32_t n_ctx, int32_t table, int64_t i);
+
+#endif

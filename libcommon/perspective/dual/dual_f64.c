@@ -1,4 +1,0 @@
-/* The operators in double. */
-#define REAL double
-#define DUAL(name) geodec_dual_f64_##name
-#include "perspective/dual/dual.inc"

@@ -1,4 +1,0 @@
-#define VARIANT(name) name##_scalar
-#include "perspective/recurrence/steps_body.h"
-
-geodec__recurrence_fn *const geodec__recurrence_scalar = run_scalar;

@@ -1,0 +1,80 @@
+/* Random models and sessions, opened: what fails ends the test. */
+#ifndef GEODEC_TESTS_OPENED_H
+#define GEODEC_TESTS_OPENED_H
+
+#include "base/rng.h"
+#include "session/families.h"
+#include "session/model.h"
+#include "session/shape.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+static inline const synthetic *family_named(const char *name)
+{
+    for (size_t i = 0; i < N_FAMILIES; i++)
+        if (strcmp(families[i].name, name) == 0) return &families[i].s;
+    cr_assert_fail("no family %s", name);
+    return NULL;
+}
+
+/* In a file of its own. */
+static inline geodec_model *opened_model(const synthetic *s)
+{
+    static int files;
+    geodec_err err = {0};
+    geodec_model *m = NULL;
+    char name[32];
+    (void)snprintf(name, sizeof name, "opened-%d.gguf", files++);
+    const char *path = test_tmp(name);
+    test_ok(synthetic_write(path, s, &err), &err);
+    test_ok(geodec_model_open(path, &m, &err), &err);
+    return m;
+}
+
+static inline geodec_model *opened_family(const char *name) { return opened_model(family_named(name)); }
+
+static inline geodec_session *opened_session(const geodec_model *m, geodec_session_options o)
+{
+    geodec_err err = {0};
+    geodec_session *s = NULL;
+    test_ok(geodec_session_create(m, &o, &s, &err), &err);
+    return s;
+}
+
+/* Tokens at random. */
+static inline void drawn_text(const geodec_model *m, uint64_t seed, int32_t *id, int32_t n)
+{
+    geodec_rng rng = geodec_rng_stream(seed, 1);
+    for (int32_t i = 0; i < n; i++)
+        id[i] = (int32_t)geodec_rng_below(&rng, (uint64_t)geodec_model_configuration(m)->n_vocab);
+}
+
+/* A file with 16 experts in each of 3 layers, of random weights of this type. */
+static inline const char *small_olmoe(const char *type)
+{
+    static const geodec_shape shape = {.name = "small-olmoe",
+                                       .title = "a small OLMoE",
+                                       .arch = "olmoe",
+                                       .n_layer = 3,
+                                       .d_model = 256,
+                                       .n_head = 4,
+                                       .n_kv_head = 4,
+                                       .head_dim = 64,
+                                       .d_ff = 256,
+                                       .n_vocab = 600,
+                                       .n_ctx = 512,
+                                       .n_expert = 16,
+                                       .n_expert_used = 4,
+                                       .rope_base = 10000,
+                                       .rms_eps = 1e-5F,
+                                       .qk_norm = true};
+    geodec_err err = {0};
+    const char *path = test_tmp("small-olmoe-random.gguf");
+    test_ok(geodec_shape_write(path, &shape, type, 7, NULL, NULL, &err), &err);
+    return path;
+}
+
+#endif

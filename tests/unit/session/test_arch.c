@@ -1,0 +1,304 @@
+/* Configurations from the keys of a file by the table of architectures, with numbers from the models' descriptions. */
+#include "base/mem.h"
+#include "session/arch_internal.h"
+#include "session/model_internal.h"
+#include "session/opened.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+static void windows_are(const geodec_model *m, const int32_t *window)
+{
+    for (int32_t i = 0; i < m->config.n_layer; i++)
+        cr_assert_eq(m->layer[i].window, window[i], "%s: layer %d has window %d", m->config.arch, i,
+                     m->layer[i].window);
+}
+
+Test(model_arch, every_family_is_in_the_table)
+{
+    char names[400];
+    cr_assert_str_eq(
+        geodec__arch_names(names, sizeof names),
+        "llama, qwen2, qwen3, qwen3moe, qwen3vlmoe, olmoe, qwen2moe, deepseek, dots1, bailingmoe, bailingmoe2, "
+        "glm4moe, ernie4_5-moe, hunyuan-moe, granitemoe, minimax-m2, gemma2, gemma3, phi3, perspective");
+    cr_assert_null(geodec__arch_find("LLAMA"));
+    cr_assert_null(geodec__arch_find("llam"));
+    for (size_t i = 0; i < N_FAMILIES; i++) {
+        geodec_model *m = opened_model(&families[i].s);
+        const char *arch = families[i].s.arch ? families[i].s.arch : "llama";
+        cr_assert_str_eq(m->config.arch, arch);
+        const bool adjacent =
+            synthetic_in(&families[i].s, " llama deepseek bailingmoe ernie4_5-moe granitemoe perspective ");
+        cr_assert_eq(m->config.rope_pairs, adjacent ? GEODEC_ROPE_ADJACENT : GEODEC_ROPE_HALVES);
+        cr_assert_eq(m->config.activation, strncmp(arch, "gemma", 5) == 0 ? GEODEC_GELU_TANH : GEODEC_SILU);
+        cr_assert_eq(m->config.qk_norm_whole, synthetic_in(&families[i].s, " olmoe minimax-m2 "));
+        geodec_model_close(m);
+    }
+}
+
+Test(model_arch, windows)
+{
+    geodec_model *m = opened_family("gemma2");
+    windows_are(m, (int32_t[]){11, 0, 11, 0});
+    geodec_model_close(m);
+    m = opened_family("gemma3");
+    windows_are(m, (int32_t[]){9, 9, 9, 9, 9, 0, 9});
+    for (int32_t i = 0; i < 7; i++) cr_assert_eq(m->layer[i].rope, i == 5 ? 0 : 1);
+    cr_assert(m->config.rope_base == 1e6 && m->config.rope_base_local == 1e4 && m->config.rope_scale == 0.125);
+    geodec_model_close(m);
+    m = opened_family("gemma3-wide");
+    windows_are(m, (int32_t[]){20, 20, 0});
+    cr_assert_eq(m->config.rope_base_local, 20000.0);
+    geodec_model_close(m);
+    m = opened_family("mistral");
+    windows_are(m, (int32_t[]){13, 13});
+    geodec_model_close(m);
+    m = opened_family("phi3-window");
+    windows_are(m, (int32_t[]){10, 10});
+    geodec_model_close(m);
+    m = opened_family("qwen2");
+    windows_are(m, (int32_t[]){0, 0});
+    geodec_model_close(m);
+    /* gemma2's default window, gemma3 without any */
+    synthetic s = *family_named("gemma2");
+    s.window = 0;
+    m = opened_model(&s);
+    windows_are(m, (int32_t[]){4096, 0, 4096, 0});
+    geodec_model_close(m);
+    s = *family_named("gemma3");
+    s.window = 0;
+    m = opened_model(&s);
+    windows_are(m, (int32_t[]){0, 0, 0, 0, 0, 0, 0});
+    for (int32_t i = 0; i < 7; i++) cr_assert_eq(m->layer[i].rope, 0);
+    geodec_model_close(m);
+}
+
+Test(model_arch, scales_and_caps)
+{
+    synthetic s = *family_named("gemma2");
+    geodec_model *m = opened_model(&s);
+    cr_assert_float_eq(m->config.embed_scale, sqrt(40), 1e-6);
+    cr_assert(m->config.attn_scale == 0 && m->config.attn_softcap == 1.5f && m->config.final_softcap == 2);
+    geodec_model_close(m);
+    s.attn_softcap = s.final_softcap = 0;
+    s.attn_scale = 0.5f;
+    m = opened_model(&s);
+    cr_assert(m->config.attn_scale == 0.5 && m->config.attn_softcap == 50 && m->config.final_softcap == 30);
+    geodec_model_close(m);
+    /* the 27B forms scale queries by the width of a head that would fill the model */
+    static const struct {
+        const char *name;
+        int32_t layers;
+    } wide[] = {{"gemma2", 46}, {"gemma3", 62}};
+    for (int i = 0; i < 2; i++) {
+        s = *family_named(wide[i].name);
+        s.d_model = s.d_ff = 8;
+        s.n_head = 2;
+        s.n_kv_head = 1;
+        s.head_dim = 6;
+        s.n_layer = wide[i].layers;
+        m = opened_model(&s);
+        cr_assert_float_eq(m->config.attn_scale, 0.5, 1e-12);
+        geodec_model_close(m);
+    }
+    m = opened_family("qwen3");
+    cr_assert(m->config.embed_scale == 0 && m->config.attn_scale == 0 && m->config.final_softcap == 0);
+    geodec_model_close(m);
+}
+
+Test(model_arch, rotations)
+{
+    /* long-rope: sessions up to the original context use the short factors, longer ones the long factors */
+    geodec_model *m = opened_family("phi3-short");
+    cr_assert(m->rope_divisor[0] && m->rope_divisor[1] && m->config.rope_n_ctx_original == 256);
+    cr_assert_eq(m->config.rope_magnitude, 1.19f);
+    for (int i = 0; i < m->config.rope_dim / 2; i++) {
+        const double plain = pow(10000, -2.0 * i / m->config.rope_dim);
+        cr_assert_float_eq(geodec__rope_step(m, 256, 0, i) * (double)m->rope_divisor[0][i], plain, 1e-15);
+        cr_assert_float_eq(geodec__rope_step(m, 257, 0, i) * (double)m->rope_divisor[1][i], plain, 1e-15);
+        cr_assert_neq(m->rope_divisor[0][i], m->rope_divisor[1][i]);
+    }
+    geodec_model_close(m);
+    m = opened_family("gemma3");
+    cr_assert_float_eq(geodec__rope_step(m, 256, 0, 3), pow(1e6, -6.0 / 64) / 8, 1e-15);
+    cr_assert_float_eq(geodec__rope_step(m, 256, 1, 3), pow(1e4, -6.0 / 64), 1e-15);
+    geodec_model_close(m);
+    m = opened_family("llama-linear");
+    cr_assert_eq(m->config.rope_scale, 0.25);
+    geodec_model_close(m);
+    synthetic s = *family_named("llama-linear");
+    s.rope_type = "none"; /* then the factor has no effect */
+    m = opened_model(&s);
+    cr_assert_eq(m->config.rope_scale, 0.0);
+    geodec_model_close(m);
+}
+
+Test(model_arch, experts)
+{
+    synthetic s = *family_named("olmoe");
+    geodec_model *m = opened_model(&s);
+    cr_assert(m->config.expert_keep_weights && m->config.expert_scale == 0);
+    geodec_model_close(m);
+    s.norm_experts = 1;
+    m = opened_model(&s);
+    cr_assert_not(m->config.expert_keep_weights);
+    geodec_model_close(m);
+    s = *family_named("mixtral");
+    s.norm_experts = -1;
+    s.number_key = "llama.expert_shared_count"; /* none is fine */
+    m = opened_model(&s);
+    cr_assert(m->config.expert_keep_weights);
+    geodec_model_close(m);
+    m = opened_family("qwen3moe");
+    cr_assert(!m->config.expert_keep_weights && m->config.n_expert == 128 && m->config.n_expert_used == 8);
+    geodec_model_close(m);
+}
+
+Test(model_arch, layers_of_mixtures)
+{
+    geodec_model *m = opened_family("qwen2moe");
+    const geodec_model_config *c = &m->config;
+    cr_assert(c->expert_keep_weights && !c->expert_sigmoid && c->d_ff == 24 && c->d_ff_shared == 57);
+    cr_assert(m->layer[1].shared_factor.data && m->layer[1].shared_up.rows == 57 && !m->layer[1].expert_bias);
+    geodec_model_close(m);
+    synthetic s =
+        *family_named("qwen2moe"); /* without its own key the shared network is as wide as feed_forward_length */
+    s.d_ff_dense = s.d_ff_shared;
+    s.skip = "qwen2moe.expert_shared_feed_forward_length";
+    m = opened_model(&s);
+    cr_assert(m->config.d_ff_shared == 57 && m->config.d_ff_dense == 0);
+    geodec_model_close(m);
+    m = opened_family("deepseek");
+    c = &m->config;
+    cr_assert(c->n_dense == 1 && c->d_ff == 20 && c->d_ff_dense == 70 && c->d_ff_shared == 40);
+    cr_assert(!m->layer[0].router.data && m->layer[0].up.rows == 70 && m->layer[1].router.data);
+    cr_assert(c->expert_keep_weights && c->expert_scale == 1.5f && !m->layer[1].shared_factor.data);
+    geodec_model_close(m);
+    m = opened_family("dots1");
+    c = &m->config;
+    cr_assert(c->expert_sigmoid && !c->expert_keep_weights && m->layer[2].expert_bias && !m->layer[1].expert_bias);
+    geodec_model_close(m);
+    s = *family_named("dots1");
+    s.gating = 1;
+    m = opened_model(&s);
+    cr_assert_not(m->config.expert_sigmoid);
+    geodec_model_close(m);
+    m = opened_family("bailingmoe2");
+    c = &m->config;
+    cr_assert(c->n_layer == 3 && c->n_layer_next == 1 && c->n_expert_group == 4 && c->n_expert_group_used == 2);
+    cr_assert(c->d_ff_shared == 28 && c->rope_dim == 6 && c->head_dim == 12);
+    geodec_model_close(m);
+    m = opened_family("glm4moe");
+    cr_assert(m->config.expert_sigmoid && m->layer[0].k_bias && !m->layer[0].q_norm && !m->layer[0].attn_post_norm);
+    geodec_model_close(m);
+    m = opened_family("ernie4_5-moe-step");
+    for (int32_t i = 0; i < 4; i++) cr_assert_eq(m->layer[i].router.data != NULL, i % 2 == 1);
+    cr_assert_eq(m->config.d_ff_shared, 0);
+    geodec_model_close(m);
+    m = opened_family("granitemoe");
+    c = &m->config;
+    cr_assert(c->embed_scale == 3 && c->residual_scale == 0.22f && c->logit_scale == 0.5f);
+    cr_assert(fabs(c->attn_scale - 0.05) < 1e-7 && c->d_ff == 24 && c->d_ff_shared == 40);
+    geodec_model_close(m);
+}
+
+/* The choice by hand: ties, a bias that is not in the weights, groups. */
+Test(model_arch, choice_of_experts)
+{
+    enum { N = 12, USED = 4, PAD = 16 };
+    geodec_model *m = opened_family("bailingmoe2");
+    geodec_err err = {0};
+    geodec_session *s = NULL;
+    float bias[PAD] = {0}, p[2 * PAD], weight[USED];
+    int32_t id[USED];
+    geodec__layer l = m->layer[1];
+    test_ok(geodec_session_create(m, &(geodec_session_options){.max_batch = 1}, &s, &err), &err);
+    l.expert_bias = bias;
+    memset(p, 0, sizeof p); /* all sigmoids are 1/2: the first experts of the first groups */
+    geodec__experts_choose(s, &l, p, id, weight);
+    for (int j = 0; j < USED; j++) cr_assert(id[j] == j && weight[j] == 2.5f / USED);
+    /* experts 5 and 9 are best, but their groups (3 .. 5, 9 .. 11) have weaker seconds than the others */
+    static const float logits[N] = {1, 1, -9, -9, -9, 2, 1, 1, -9, 2, -9, -9};
+    memcpy(p, logits, sizeof logits);
+    geodec__experts_choose(s, &l, p, id, weight);
+    cr_assert(id[0] == 0 && id[1] == 1 && id[2] == 6 && id[3] == 7);
+    bias[4] = 0.9f; /* opens group 3 .. 5, and puts expert 4 first with its small weight */
+    memcpy(p, logits, sizeof logits);
+    geodec__experts_choose(s, &l, p, id, weight);
+    cr_assert(id[0] == 4 && id[1] == 5 && id[2] == 0 && id[3] == 1);
+    const double low = 1 / (1 + exp(9)), sum = low + 1 / (1 + exp(-2)) + 2 / (1 + exp(-1));
+    cr_assert_float_eq((double)weight[0], 2.5 * low / sum, 1e-9);
+    cr_assert_float_eq((double)weight[1], 2.5 / (1 + exp(-2)) / sum, 1e-6);
+    for (int i = 0; i < N; i++) p[i] = -1e4f; /* all sigmoids are 0: no division by it */
+    bias[4] = 0;
+    geodec__experts_choose(s, &l, p, id, weight);
+    for (int j = 0; j < USED; j++) cr_assert(id[j] == j && weight[j] == 0);
+    for (int i = 0; i < N; i++) p[i] = NAN;
+    geodec__experts_choose(s, &l, p, id, weight);
+    for (int j = 0; j < USED; j++) cr_assert(id[j] >= 0 && id[j] < N);
+    geodec_session_destroy(s);
+    geodec_model_close(m);
+}
+
+/* One tensor for each expert or one for all: the same bits. */
+Test(model_arch, single_expert_tensors_equal_merged_ones)
+{
+    synthetic s = *family_named("mixtral-old");
+    enum { N = 30 };
+    geodec_err err = {0};
+    float *logits[2];
+    int32_t token[N];
+    int64_t v = 0;
+    for (int i = 0; i < N; i++) token[i] = 3 + 7 * i % 290;
+    for (int k = 0; k < 2; k++) {
+        s.single_experts = k == 0;
+        geodec_model *m = opened_model(&s);
+        cr_assert_eq(m->layer[1].up.expert != NULL, k == 0);
+        geodec_session *session = NULL;
+        v = m->config.n_vocab;
+        logits[k] = geodec_mem_new(N * v, sizeof **logits);
+        test_ok(geodec_session_create(m, NULL, &session, &err), &err);
+        test_ok(geodec_forward(session, &(geodec_batch){.n = N, .token = token}, logits[k], NULL, &err), &err);
+        geodec_session_destroy(session);
+        geodec_model_close(m);
+    }
+    cr_assert(memcmp(logits[0], logits[1], (size_t)(N * v) * sizeof **logits) == 0);
+    geodec_mem_free(logits[0]);
+    geodec_mem_free(logits[1]);
+}
+
+Test(model_arch, what_a_trainer_does_not_know)
+{
+    static const struct {
+        const char *family, *says;
+    } list[] = {{"qwen2", "qwen2"},
+                {"gemma3", "gemma3"},
+                {"llama-3", "scaled rotations"},
+                {"llama-linear", "scaled rotations"},
+                {"mistral", "scaled rotations"},
+                {"mixtral-old", "scaled experts"}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        geodec_model *m = opened_family(list[i].family);
+        cr_assert_str_eq(geodec__model_peculiarity(m), list[i].says);
+        geodec_model_close(m);
+    }
+    synthetic s = *family_named("llama-3");
+    s.rope_freqs = false;
+    geodec_model *m = opened_model(&s);
+    cr_assert_str_eq(geodec__model_peculiarity(m), "biases");
+    geodec_model_close(m);
+    s = *family_named("mistral");
+    s.rope_factor = 0;
+    m = opened_model(&s);
+    cr_assert_str_eq(geodec__model_peculiarity(m), "sliding attention");
+    geodec_model_close(m);
+    s = *family_named("mixtral-old");
+    s.expert_scale = 0;
+    m = opened_model(&s);
+    cr_assert_str_eq(geodec__model_peculiarity(m), "experts in tensors of their own");
+    geodec_model_close(m);
+    m = opened_family("mixtral");
+    cr_assert_null(geodec__model_peculiarity(m));
+    geodec_model_close(m);
+}
