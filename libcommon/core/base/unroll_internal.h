@@ -1,11 +1,12 @@
 /* Internal: INLINE and UNROLL for inner loops that are compiled for several sizes or instruction sets; ROLLED for an
- * outer loop of constant length that would spill registers if it were unrolled; UP_TO for a function per size. */
+ * outer loop of constant length that would spill registers if it were unrolled; UP_TO for a function per size.
+ * A file for processors without vectors defines PORTABLE first: its lanes are loops, and unrolled they take half a minute to compile. */
 #ifndef GEODEC_BASE_UNROLL_INTERNAL_H
 #define GEODEC_BASE_UNROLL_INTERNAL_H
 
 #define INLINE static inline __attribute__((always_inline))
-#if defined(GEODEC_DEBUG)
-/* Debug builds do not unroll: with a sanitizer, unrolled tiles take minutes to compile. */
+#if defined(GEODEC_DEBUG) || defined(PORTABLE)
+/* Debug builds do not unroll either: with a sanitizer, unrolled tiles take minutes to compile. */
 #define UNROLL
 #elif defined(__clang__)
 #define UNROLL _Pragma("unroll")

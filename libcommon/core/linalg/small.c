@@ -1,3 +1,4 @@
+#define PORTABLE
 #define KERNELS geodec__small_scalar
 #define KERNEL_NAME "scalar"
 #include "linalg/small_body.h"

@@ -1,3 +1,4 @@
+#define PORTABLE
 #include "geometry/rbf_kernel_internal.h"
 
 #define VARIANT(name) name##_scalar

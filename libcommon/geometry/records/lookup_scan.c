@@ -1,3 +1,4 @@
+#define PORTABLE
 #define KERNELS geodec__lookup_scalar
 #define KERNEL_NAME "scalar"
 #include "records/lookup_body.h"

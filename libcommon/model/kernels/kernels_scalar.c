@@ -1,4 +1,5 @@
 /* Any CPU: the 16 lanes as plain loops, fused multiply-add in software (fma32_internal.h). */
+#define PORTABLE
 #include "base/f16.h"
 #include "kernels/fma32_internal.h"
 #include "kernels/kernels_internal.h"
