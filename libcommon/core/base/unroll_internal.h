@@ -1,6 +1,7 @@
 /* Internal: INLINE and UNROLL for inner loops that are compiled for several sizes or instruction sets; ROLLED for an
  * outer loop of constant length that would spill registers if it were unrolled; UP_TO for a function per size.
- * A file for processors without vectors defines PORTABLE first: its lanes are loops, and unrolled they take half a minute to compile. */
+ * A file for processors without vectors defines PORTABLE first: its lanes are loops, and unrolled they take half a
+ * minute to compile. */
 #ifndef GEODEC_BASE_UNROLL_INTERNAL_H
 #define GEODEC_BASE_UNROLL_INTERNAL_H
 
