@@ -25,7 +25,7 @@ $(B)/completion/geodec.%: mk/completion.awk $(B)/tools.tsv
 
 # One header that includes all public ones.
 $(B)/geodec.h: scripts/public-headers $(PUBLIC_HEADERS) $(B)/objects.txt
-	$(Q)sh $< $(PUBLIC_HEADERS) > $@.tmp && mv $@.tmp $@
+	$(Q)sh $< $(call included,$(PUBLIC_HEADERS)) > $@.tmp && mv $@.tmp $@
 
 # The models, and the files about them that the pipeline reads.
 DATA_MODELS := $(wildcard data/model/*)
@@ -42,8 +42,8 @@ install: build man completion $(B)/geodec.pc $(B)/geodec.h $(INSTALL_BINS)
 	$(STRIP_ARCHIVE) $(DESTDIR)$(libdir)/$(notdir $(LIB_A))
 	$(INSTALL_PROGRAM) $(LIB_SO) $(MPI_SO) $(DESTDIR)$(libdir)
 	ln -sf libgeodec.so.$(SOVERSION) $(DESTDIR)$(libdir)/libgeodec.so
-	for h in $(PUBLIC_HEADERS); do \
-	  d=$${h#libcommon/}; case $$d in lab/*) ;; *) d=$${d#*/} ;; esac; d=$(DESTDIR)$(includedir)/geodec/$$(dirname $$d); install -d $$d; install -m 644 $$h $$d; done
+	for h in $(join $(PUBLIC_HEADERS:=:),$(call included,$(PUBLIC_HEADERS))); do \
+	  d=$(DESTDIR)$(includedir)/geodec/$$(dirname $${h#*:}); install -d $$d; install -m 644 $${h%:*} $$d; done
 	install -m 644 $(B)/geodec.h $(DESTDIR)$(includedir)/geodec
 	install -m 644 $(B)/geodec.pc $(DESTDIR)$(libdir)/pkgconfig
 	install -m 644 $(MAN_PAGES) $(DESTDIR)$(mandir)/man1

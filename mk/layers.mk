@@ -75,8 +75,8 @@ before = $(if $(filter-out $1,$(firstword $2)),$(firstword $2) $(call before,$1,
 DEPS_of = $(call reversed,$(foreach r,$($(firstword $(subst /, ,$1))_USES) $(USES_$1),$(call room_folders,$r)) $(call before,$1,$(call room_folders,$(firstword $(subst /, ,$1)))))
 $(foreach f,$(FOLDERS),$(eval DEPS_$f := $(call DEPS_of,$f)))
 
-# How an include names a folder, and a header.
-included = $(patsubst core/%,%,$(patsubst geometry/%,%,$(patsubst model/%,%,$(patsubst decode/%,%,$1))))
+# How an #include names headers of libcommon/.
+included = $(patsubst libcommon/%,%,$(patsubst libcommon/core/%,%,$(patsubst libcommon/geometry/%,%,$(patsubst libcommon/model/%,%,$(patsubst libcommon/decode/%,%,$1)))))
 
 # Private headers that other folders of the library may include; they are not installed.
 SHARED_INTERNAL := gguf/order_internal.h gguf/trits_internal.h integer/engine/product_internal.h integer/engine/rows_internal.h base/lanes_internal.h base/names_internal.h base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h \

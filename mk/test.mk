@@ -1,7 +1,7 @@
 # Tests. Unit: one Criterion binary a folder, linked with its own and lower layers only.
 TEST_FOLDERS := $(filter-out support,$(patsubst tests/unit/%/,%,$(sort $(dir $(wildcard tests/unit/*/*.c)))))
-# The folder of the library with this name. There is none for tests of several folders (integer, lab, perspective), which may use everything.
-folder_of = $(filter-out lab/%,$(filter %/$1,$(FOLDERS))) $(if $(filter-out lab/%,$(filter %/$1,$(FOLDERS))),,$(filter lab/$1,$(FOLDERS)))
+# The folder of the library with this name, outside the laboratory first. There is none for the tests of all experiments (lab), which may use everything.
+folder_of = $(firstword $(filter-out lab/%,$(filter %/$1,$(FOLDERS))) $(filter lab/$1,$(FOLDERS)))
 CRITERION_LIBS := $(shell pkg-config --libs criterion 2>/dev/null)
 
 TEST_SUPPORT_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/unit/support/*.c))
@@ -16,7 +16,7 @@ evaluate_FIXTURES := decode/tiny.c
 export_FIXTURES := decode/tiny.c
 lab_FIXTURES := geometry/closed_forms.c reference/models.c
 measure_FIXTURES := decode/tiny.c decode/toy.c
-linked = $(if $(strip $(call folder_of,$1)),$(call folder_of,$1) $(DEPS_$(strip $(call folder_of,$1))),$(call reversed,$(FOLDERS)))
+linked = $(if $(call folder_of,$1),$(call folder_of,$1) $(DEPS_$(call folder_of,$1)),$(call reversed,$(FOLDERS)))
 define unit_test
 $1_TEST_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/unit/$1/*.c) $(addprefix tests/unit/,$($1_FIXTURES)))
 $$($1_TEST_OBJS): CPPFLAGS_EXTRA := -Itests/unit
