@@ -17,10 +17,8 @@ bashcompdir ?= $(PREFIX)/share/bash-completion/completions
 zshcompdir ?= $(PREFIX)/share/zsh/site-functions
 fishcompdir ?= $(PREFIX)/share/fish/vendor_completions.d
 
-# How the library is found from the folder of the tools. Empty: where the system looks, as packages have it.
-ifeq ($(origin INSTALL_RPATH),undefined)
-INSTALL_RPATH := $(shell realpath -m --relative-to='$(bindir)' '$(libdir)')
-endif
+# Where the tools find their library, from their own folder.
+TOOLS_RPATH := $(shell realpath -m --relative-to='$(bindir)' '$(libdir)/geodec')
 # Programs and libraries are installed without symbols; a package that keeps them for itself gives INSTALL_PROGRAM and STRIP_ARCHIVE (debian/rules).
 INSTALL_PROGRAM ?= install -s -m 755
 STRIP_ARCHIVE ?= strip -D -g
@@ -56,7 +54,7 @@ EDIT_LIBS := $(shell pkg-config --libs libedit 2>/dev/null)
 # A header is named by its folder, without the room; the laboratory is named.
 ROOM_DIRS := -Ilibcommon -Ilibcommon/core -Ilibcommon/geometry -Ilibcommon/model -Ilibcommon/decode
 CPPFLAGS += $(ROOM_DIRS) -D_GNU_SOURCE $(PKG_CFLAGS)
-CFLAGS_ALL = -std=c11 $(WARN) $(OPT_$(PROFILE)) -ffp-contract=off -fno-math-errno -fvisibility=hidden -fPIC -pthread $(CFLAGS) $(OPT_LAST)
+CFLAGS_ALL = -std=c11 $(WARN) $(OPT_$(PROFILE)) -ffp-contract=off -fno-math-errno -fvisibility=protected -fPIC -pthread $(CFLAGS) $(OPT_LAST)
 LDFLAGS_ALL = $(LD_$(PROFILE)) -pthread $(LDFLAGS)
 
 # Vector variants live in files named *_avx2.c, *_avx512.c, *_vnni.c, *_ifma.c and *_vbmi.c; the dispatcher calls them only if the CPU supports them.

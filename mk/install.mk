@@ -32,8 +32,8 @@ DATA_MODELS := $(wildcard data/model/*)
 PIPELINE_FILES := $(shell find pipelines -type f)
 # The value, written if it changes.
 $(B)/install/rpath: FORCE
-	$(Q)mkdir -p $(@D) && echo '$(INSTALL_RPATH)' | cmp -s - $@ || echo '$(INSTALL_RPATH)' > $@
-INSTALL_BINS := $(if $(filter-out ../lib,$(or $(INSTALL_RPATH),none)),$(TOOL_BINS:$(B)/bin/%=$(B)/install/%),$(TOOL_BINS))
+	$(Q)mkdir -p $(@D) && echo '$(TOOLS_RPATH)' | cmp -s - $@ || echo '$(TOOLS_RPATH)' > $@
+INSTALL_BINS := $(if $(filter-out ../lib/geodec,$(TOOLS_RPATH)),$(TOOL_BINS:$(B)/bin/%=$(B)/install/%),$(TOOL_BINS))
 install: build man completion $(B)/geodec.pc $(B)/geodec.h $(INSTALL_BINS)
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(datadir)/model
 	$(INSTALL_PROGRAM) $(INSTALL_BINS) $(DESTDIR)$(bindir)
@@ -41,6 +41,8 @@ install: build man completion $(B)/geodec.pc $(B)/geodec.h $(INSTALL_BINS)
 	install -m 644 $(LIB_A) $(DESTDIR)$(libdir)
 	$(STRIP_ARCHIVE) $(DESTDIR)$(libdir)/$(notdir $(LIB_A))
 	$(INSTALL_PROGRAM) $(LIB_SO) $(MPI_SO) $(DESTDIR)$(libdir)
+	install -d $(DESTDIR)$(libdir)/geodec
+	$(INSTALL_PROGRAM) $(TOOLS_SO) $(DESTDIR)$(libdir)/geodec
 	ln -sf libgeodec.so.$(SOVERSION) $(DESTDIR)$(libdir)/libgeodec.so
 	for h in $(join $(PUBLIC_HEADERS:=:),$(call included,$(PUBLIC_HEADERS))); do \
 	  d=$(DESTDIR)$(includedir)/geodec/$$(dirname $${h#*:}); install -d $$d; install -m 644 $${h%:*} $$d; done
@@ -59,4 +61,4 @@ uninstall:
 	rm -f $(DESTDIR)$(libdir)/libgeodec.* $(DESTDIR)$(libdir)/libgeodec-mpi.so $(DESTDIR)$(libdir)/pkgconfig/geodec.pc
 	rm -f $(addprefix $(DESTDIR)$(bashcompdir)/,geodec $(TOOLS:%=geodec-%)) $(DESTDIR)$(zshcompdir)/_geodec
 	rm -f $(DESTDIR)$(fishcompdir)/geodec.fish
-	rm -rf $(DESTDIR)$(includedir)/geodec $(DESTDIR)$(datadir)
+	rm -rf $(DESTDIR)$(includedir)/geodec $(DESTDIR)$(libdir)/geodec $(DESTDIR)$(datadir)

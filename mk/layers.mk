@@ -6,6 +6,7 @@ ROOMS := core geometry model decode lab
 
 # core: errors, memory, files, linear algebra: nothing of geometry or models
 core_USES :=
+core_FOLDERS    += geodec                 # the headers that are installed, each with its part of what the library promises
 core_FOLDERS    += base                   # status, errors, memory, random streams, hashing, threads, fallible tasks, half-precision floats
 core_FOLDERS    += linalg                 # checked LAPACK calls, eigenvectors, Cholesky, SVD, matrix exponential, k-NN, least squares, statistics, surrogate clouds
 core_FOLDERS    += io                     # HDF5, atomic files, mapped files, JSON, TSV, .npy, safetensors, matrices of any of them
@@ -83,4 +84,4 @@ SHARED_INTERNAL := gguf/order_internal.h gguf/trits_internal.h integer/engine/pr
   kernels/columns_internal.h kernels/kernels_internal.h kernels/matrix_internal.h kernels/panels_internal.h kernels/products_internal.h session/weights_internal.h session/arch_internal.h \
   lab/harness/kernels_internal.h lab/harness/kl_internal.h
 # The public headers: those that are installed, and that geodec.h includes.
-PUBLIC_HEADERS := $(sort $(filter-out %_internal.h %_body.h,$(wildcard $(FOLDERS:%=libcommon/%/*.h))))
+PUBLIC_HEADERS := $(sort $(wildcard libcommon/*/geodec/*.h))

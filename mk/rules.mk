@@ -1,4 +1,4 @@
-# Compile and link: one archive per folder (unit tests link only what their layer may use), one library of them all.
+# Compile and link: one archive per folder (unit tests link only what their layer may use), the public library, and that of the tools.
 # Every .c file of a folder is a source of the library. A header that is compiled several times ends in .inc or _body.h.
 include tools/tools.mk
 
@@ -47,10 +47,19 @@ $(LIB_A): $(ALL_OBJS) $(B)/objects.txt
 	@mkdir -p $(@D)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(ALL_OBJS)
-$(LIB_SO): $(ALL_OBJS) $(B)/objects.txt mk/geodec.map
+# The public library exports what GEODEC_API marks, and nothing else: all other functions of the objects are of protected visibility.
+$(B)/geodec.map: $(LIB_A) scripts/exported
+	$(Q)sh scripts/exported $(LIB_A) GEODEC_$(SOVERSION) > $@.tmp && mv $@.tmp $@
+$(LIB_SO): $(ALL_OBJS) $(B)/objects.txt $(B)/geodec.map
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -Wl,-soname,libgeodec.so.$(SOVERSION) -Wl,--version-script=mk/geodec.map $(LDFLAGS_ALL) -o $@ $(ALL_OBJS) $(PKG_LIBS)
+	$(Q)$(CC) -shared -Wl,-soname,libgeodec.so.$(SOVERSION) -Wl,--version-script=$(B)/geodec.map $(LDFLAGS_ALL) -o $@ $(ALL_OBJS) $(PKG_LIBS)
+# The library of the tools has the same objects and exports all of them: it belongs to the tools of this version alone.
+TOOLS_SO := $(B)/lib/geodec/libgeodec-tools-$(VERSION).so
+$(TOOLS_SO): $(ALL_OBJS) $(B)/objects.txt
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,-Bsymbolic $(LDFLAGS_ALL) -o $@ $(ALL_OBJS) $(PKG_LIBS)
 
 # The driver of MPI, if Open MPI is there; tools load it for --mpi.
 MPI_SO := $(if $(MPI_FOUND),$(B)/lib/libgeodec-mpi.so)
@@ -70,26 +79,26 @@ $(CLI_A): $(CLI_OBJS) $(B)/objects.txt
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(CLI_OBJS)
 
-# Tools link the shared library, which they find relative to their own folder; a new library does not link them again. Those of an installation whose
+# Tools find their library relative to their own folder; a new library does not link them again. Those of an installation whose
 # folders lie otherwise are linked a second time (mk/install.mk). --as-needed: the libraries that only the library calls are not loaded twice.
-tool_rpath = $(if $1,-Wl$(comma)-rpath$(comma)'$$$$ORIGIN/$1')
+tool_rpath = -Wl$(comma)-rpath$(comma)'$$$$ORIGIN/$1'
 comma := ,
 TOOL_BINS := $(TOOLS:%=$(B)/bin/geodec-%)
 TOOL_OBJS := $(TOOL_SRCS:%.c=$(B)/obj/%.o)
 $(TOOL_OBJS): CPPFLAGS_EXTRA := -Itools
 define tool_binary
-$(B)/bin/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) | $(LIB_SO)
+$(B)/bin/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) | $(TOOLS_SO)
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$$(Q)$(CC) $(LDFLAGS_ALL) $(call tool_rpath,../lib) -Wl,--as-needed -o $$@ $$^ $(LIB_SO) $$(TOOL_LIBS) $(PKG_LIBS)
-$(B)/install/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) $(B)/install/rpath | $(LIB_SO)
+	$$(Q)$(CC) $(LDFLAGS_ALL) $(call tool_rpath,../lib/geodec) -Wl,--as-needed -o $$@ $$^ $(TOOLS_SO) $$(TOOL_LIBS) $(PKG_LIBS)
+$(B)/install/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) $(B)/install/rpath | $(TOOLS_SO)
 	$$(call say,LD,$$@)
-	$$(Q)$(CC) $(LDFLAGS_ALL) $(call tool_rpath,$(INSTALL_RPATH)) -Wl,--as-needed -o $$@ $$(filter-out %/rpath,$$^) $(LIB_SO) $$(TOOL_LIBS) $(PKG_LIBS)
+	$$(Q)$(CC) $(LDFLAGS_ALL) $(call tool_rpath,$(TOOLS_RPATH)) -Wl,--as-needed -o $$@ $$(filter-out %/rpath,$$^) $(TOOLS_SO) $$(TOOL_LIBS) $(PKG_LIBS)
 endef
 $(foreach f,$(TOOL_SRCS),$(eval $(call tool_binary,$f)))
 $(B)/bin/geodec-decode $(B)/install/geodec-decode: TOOL_LIBS := $(EDIT_LIBS)
 # One table of the options and purposes that the tools print, for the stages of `geodec --help`, the NAME lines of the man pages and completion.
-$(B)/tools.tsv: $(TOOL_BINS) $(LIB_SO)
+$(B)/tools.tsv: $(TOOL_BINS) $(TOOLS_SO)
 	$(Q)for t in $(TOOLS); do $(B)/bin/geodec-$$t --options || exit 1; done > $@.tmp && mv $@.tmp $@
 $(B)/bin/geodec: tools/geodec.sh pipelines/nearest.awk mk/completion.awk $(B)/tools.tsv VERSION
 	@mkdir -p $(@D)
@@ -99,7 +108,7 @@ $(B)/bin/geodec: tools/geodec.sh pipelines/nearest.awk mk/completion.awk $(B)/to
 .PHONY: build lib tools
 build: lib tools
 lib: $(LIB_A) $(LIB_SO) $(MPI_SO)
-tools: $(TOOL_BINS) $(B)/bin/geodec
+tools: $(TOOL_BINS) $(TOOLS_SO) $(B)/bin/geodec
 # Missing packages give one clear message before the compiler runs.
 build/.packages-build: packages.txt
 	@bash scripts/packages check build

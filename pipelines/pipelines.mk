@@ -2,7 +2,7 @@
 # an input changed (pipelines/stage.mk).
 include pipelines/config.mk
 BIN := $(B)/bin
-LIBRARY ?= $(LIB_SO)
+LIBRARY ?= $(TOOLS_SO)
 tool = $(BIN)/geodec-$1 --force $(if $(V),,--quiet)
 # For plain recipes, outside of results/<model>/.
 run = @echo "  RUN   $(notdir $@)"; mkdir -p $(@D);
