@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/topology.h"
-#include "base/version.h"
+#include "geodec/err.h"
 #include "cli/blas_memory.h"
 #include "cli/live.h"
 #include "cli/needs.h"

@@ -2,7 +2,7 @@
 
 #include "artifact/artifact_internal.h"
 #include "base/mem.h"
-#include "base/version.h"
+#include "geodec/err.h"
 
 #include <math.h>
 #include <string.h>

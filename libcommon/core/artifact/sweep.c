@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/version.h"
+#include "geodec/err.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Writes artifacts: create, dimensions, fields, attributes, commit. */
 #include "artifact/artifact_internal.h"
 #include "base/mem.h"
-#include "base/version.h"
+#include "geodec/err.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef GEODEC_BASE_CLOCK_H
 #define GEODEC_BASE_CLOCK_H
 
-#include "base/status.h"
+#include "geodec/err.h"
 
 /* Seconds since an arbitrary start. */
 GEODEC_API double geodec_clock_seconds(void);

@@ -3,7 +3,7 @@
 #ifndef GEODEC_BASE_CONTROL_GROUP_H
 #define GEODEC_BASE_CONTROL_GROUP_H
 
-#include "base/status.h"
+#include "geodec/err.h"
 
 #include <stdint.h>
 

@@ -1,4 +1,5 @@
-/* Error values: a caller-owned, fixed-size chain of context, from the innermost call outwards. No heap, no globals.
+/* How the library returns errors (geodec/err.h): a caller-owned, fixed-size chain of context, from the innermost call
+ * outwards. No heap, no globals.
  *
  * Pattern of every fallible function:
  *
@@ -22,36 +23,7 @@
 #ifndef GEODEC_BASE_ERR_H
 #define GEODEC_BASE_ERR_H
 
-#include "base/status.h"
-
-#include <stddef.h>
-
-enum { GEODEC_ERR_FRAMES = 8, GEODEC_ERR_TEXT = 240 };
-
-typedef struct geodec_err {
-    geodec_status status; /* first (innermost) status; GEODEC_OK if nothing has failed */
-    int depth;            /* frames in use; frame[0] is the innermost */
-    struct {
-        const char *func; /* static string */
-        int line;
-        char text[GEODEC_ERR_TEXT]; /* "" for a frame that only records its place */
-    } frame[GEODEC_ERR_FRAMES];
-} geodec_err;
-
-GEODEC_API void geodec_err_clear(geodec_err *err);
-
-/* Starts a new chain with status s and a formatted message; returns s. err may be NULL. */
-GEODEC_API geodec_status geodec_err_set(geodec_err *err, geodec_status s, const char *func, int line, const char *fmt,
-                                        ...) GEODEC_PRINTF(5, 6);
-/* Adds a frame of context to an existing chain (dropped silently when the chain is full); returns s. */
-GEODEC_API geodec_status geodec_err_add(geodec_err *err, geodec_status s, const char *func, int line, const char *fmt,
-                                        ...) GEODEC_PRINTF(5, 6);
-
-/* Writes the messages outermost first, joined by ": ", on one line without a final newline; control characters
- * become '?'. Always terminates buf (n >= 1). Returns buf. */
-GEODEC_API const char *geodec_err_line(const geodec_err *err, char *buf, size_t n);
-/* The whole chain with functions and line numbers, one frame per line (for -vv). */
-GEODEC_API const char *geodec_err_trace(const geodec_err *err, char *buf, size_t n);
+#include "geodec/err.h"
 
 /* These need `geodec_status st`, `geodec_err *err` and a label `done` in scope. */
 #define GEODEC_THROW(status_, ...)                                                                                     \

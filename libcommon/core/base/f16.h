@@ -2,7 +2,7 @@
 #ifndef GEODEC_BASE_F16_H
 #define GEODEC_BASE_F16_H
 
-#include "base/status.h"
+#include "geodec/err.h"
 
 #include <stdint.h>
 

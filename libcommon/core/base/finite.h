@@ -2,7 +2,7 @@
 #ifndef GEODEC_BASE_FINITE_H
 #define GEODEC_BASE_FINITE_H
 
-#include "base/status.h"
+#include "geodec/err.h"
 
 #include <stdint.h>
 

@@ -7,7 +7,7 @@
 #ifndef GEODEC_BASE_MAPPED_H
 #define GEODEC_BASE_MAPPED_H
 
-#include "base/status.h"
+#include "geodec/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>

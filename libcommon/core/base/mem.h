@@ -14,8 +14,6 @@
 GEODEC_API void *geodec_mem_new(int64_t n, size_t size) GEODEC_MUST_USE;
 /* Grows to n_new elements and keeps the first n_old; the rest is zero. On failure returns NULL and p stays valid. */
 GEODEC_API void *geodec_mem_grow(void *p, int64_t n_old, int64_t n_new, size_t size) GEODEC_MUST_USE;
-/* NULL is allowed. */
-GEODEC_API void geodec_mem_free(void *p);
 /* Frees n pointers: GEODEC_FREE(a, b, c). */
 GEODEC_API void geodec_mem_free_all(void *const *p, size_t n);
 #define GEODEC_FREE(...)                                                                                               \

@@ -3,7 +3,7 @@
 #ifndef GEODEC_BASE_MEMORY_LIMIT_H
 #define GEODEC_BASE_MEMORY_LIMIT_H
 
-#include "base/status.h"
+#include "geodec/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>

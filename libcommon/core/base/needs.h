@@ -6,7 +6,7 @@
 #ifndef GEODEC_BASE_NEEDS_H
 #define GEODEC_BASE_NEEDS_H
 
-#include "base/status.h"
+#include "geodec/err.h"
 
 #include <stdint.h>
 

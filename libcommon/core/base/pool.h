@@ -1,4 +1,4 @@
-/* Thread pool: an object that a tool creates and passes down; NULL always means "run on the caller's thread".
+/* The thread pool (geodec/run.h): how work is divided, and pinning.
  *
  * Work is divided into tasks 0..n-1. Their results must not depend on the worker or on the time at which they run, so
  * that any number of threads gives the same bytes. The caller sums over tasks, in task order.
@@ -11,11 +11,10 @@
 #define GEODEC_BASE_POOL_H
 
 #include "base/err.h"
+#include "geodec/run.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-typedef struct geodec_pool geodec_pool;
 
 /* task in 0..n_tasks-1; worker in 0..threads-1 (index for per-worker scratch memory). */
 typedef void (*geodec_pool_fn)(void *ctx, int64_t task, int worker);
@@ -26,15 +25,9 @@ typedef struct geodec_pool_options {
     const char *sysfs; /* NULL = /sys/devices/system; tests describe other machines */
 } geodec_pool_options;
 
-/* threads >= 1 workers, the caller included; 0 = number of processors in the scheduler's mask. */
-GEODEC_API geodec_status geodec_pool_create(int threads, geodec_pool **out, geodec_err *err) GEODEC_MUST_USE;
 /* GEODEC_UNSUPPORTED when the system refuses to pin. */
 GEODEC_API geodec_status geodec_pool_create_with(const geodec_pool_options *o, geodec_pool **out,
                                                  geodec_err *err) GEODEC_MUST_USE;
-/* Joins the workers. NULL ok. */
-GEODEC_API void geodec_pool_destroy(geodec_pool *pool);
-/* 1 for NULL. */
-GEODEC_API int geodec_pool_threads(const geodec_pool *pool);
 /* Processor a worker is pinned to, in the kernel's numbering; -1 when it is not pinned. */
 GEODEC_API int geodec_pool_cpu(const geodec_pool *pool, int worker);
 /* Tasks begin .. end-1 of n that a worker owns. */

@@ -4,7 +4,7 @@
 #ifndef GEODEC_BASE_RNG_H
 #define GEODEC_BASE_RNG_H
 
-#include "base/status.h"
+#include "geodec/err.h"
 
 #include <stdint.h>
 

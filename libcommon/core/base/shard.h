@@ -4,15 +4,9 @@
 #define GEODEC_BASE_SHARD_H
 
 #include "base/err.h"
-
-#include <stdint.h>
+#include "geodec/run.h"
 
 enum { GEODEC_SHARDS_MAX = 256 };
-
-/* Slice `index` (from 1) of `count`; {0, 0} = everything. */
-typedef struct geodec_shard {
-    int64_t index, count;
-} geodec_shard;
 
 /* "i/m", 1 <= i <= m <= 256; NULL = everything. GEODEC_INVAL for anything else. */
 GEODEC_API geodec_status geodec_shard_parse(const char *text, geodec_shard *out, geodec_err *err) GEODEC_MUST_USE;

@@ -1,4 +1,4 @@
-#include "base/status.h"
+#include "geodec/err.h"
 
 static const struct {
     const char *name, *text;

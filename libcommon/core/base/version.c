@@ -1,4 +1,4 @@
-#include "base/version.h"
+#include "geodec/err.h"
 
 #ifndef GEODEC_VERSION_TEXT
 #error "GEODEC_VERSION_TEXT is set by the build from the file VERSION"

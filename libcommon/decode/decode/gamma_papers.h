@@ -12,7 +12,7 @@
 #ifndef GEODEC_DECODE_GAMMA_PAPERS_H
 #define GEODEC_DECODE_GAMMA_PAPERS_H
 
-#include "base/status.h"
+#include "geodec/err.h"
 
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
 #ifndef GEODEC_DECODE_GUARD_H
 #define GEODEC_DECODE_GUARD_H
 
-#include "base/status.h"
+#include "geodec/err.h"
 #include "decode/penalty.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 #include "measure/decode_report.h"
 
-#include "base/version.h"
+#include "geodec/err.h"
 #include "io/json.h"
 #include "linalg/lapack.h"
 #include "measure/bench_internal.h"

@@ -1,7 +1,7 @@
 #include "prepare/record.h"
 
 #include "base/mem.h"
-#include "base/version.h"
+#include "geodec/err.h"
 #include "io/json.h"
 #include "session/arithmetic.h"
 

@@ -2,7 +2,7 @@
 #ifndef GEODEC_STREAMING_CLOSED_FORM_H
 #define GEODEC_STREAMING_CLOSED_FORM_H
 
-#include "base/status.h"
+#include "geodec/err.h"
 
 #include <stdint.h>
 

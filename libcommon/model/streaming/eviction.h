@@ -3,7 +3,7 @@
 #ifndef GEODEC_STREAMING_EVICTION_H
 #define GEODEC_STREAMING_EVICTION_H
 
-#include "base/status.h"
+#include "geodec/err.h"
 
 #include <stdint.h>
 

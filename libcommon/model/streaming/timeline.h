@@ -3,7 +3,7 @@
 #ifndef GEODEC_STREAMING_TIMELINE_H
 #define GEODEC_STREAMING_TIMELINE_H
 
-#include "base/status.h"
+#include "geodec/err.h"
 
 #include <stdint.h>
 

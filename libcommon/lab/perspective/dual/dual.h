@@ -22,7 +22,7 @@
 #ifndef GEODEC_PERSPECTIVE_DUAL_DUAL_H
 #define GEODEC_PERSPECTIVE_DUAL_DUAL_H
 
-#include "base/status.h"
+#include "geodec/err.h"
 
 #include <stdint.h>
 
