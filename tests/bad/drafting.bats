@@ -5,10 +5,10 @@
 # GEODEC_MUTATIONS=1 tests every mutation, 7 (the default) every seventh.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    export bin=$PWD/${B:-build/release}/bin mutate=$PWD/${B:-build/release}/tests/bad/mutate_h5
+    export mutate=$PWD/$B/tests/bad/mutate_h5
     export model=${GEODEC_TEST_MODEL:-$PWD/data/model/geodec-stories-f16.gguf}
     [ -r "$model" ] || return 0 # setup says it
     export art=$BATS_FILE_TMPDIR

@@ -2,14 +2,12 @@
 # HDF5 files of other programs: external data, unbounded sizes and missing data are refused in one line with code 3.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin
-    "${B:-build/release}/tests/bad/make_foreign_h5" "$dir"
+    export dir=$BATS_FILE_TMPDIR
+    "$B/tests/bad/make_foreign_h5" "$dir"
 }
-
-setup() { cd "$BATS_TEST_DIRNAME/../.."; }
 
 import() { # NAME DATASET
     ulimit -v 600000 # KiB: far less than what these files ask for

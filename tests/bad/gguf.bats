@@ -3,15 +3,13 @@
 # left, and no allocation of sizes that the damaged file states.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export bin=${B:-build/release}/bin
-    "${B:-build/release}/tests/bad/make_bad_gguf" "$BATS_FILE_TMPDIR"
+    "$B/tests/bad/make_bad_gguf" "$BATS_FILE_TMPDIR"
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
     dir=$BATS_FILE_TMPDIR
 }
 

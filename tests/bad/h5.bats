@@ -2,15 +2,13 @@
 # Damaged artifacts: the right exit code, one line on stderr that names the file, nothing on stdout, no file left.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export bin=${B:-build/release}/bin
-    "${B:-build/release}/tests/bad/make_bad_h5" "$BATS_FILE_TMPDIR"
+    "$B/tests/bad/make_bad_h5" "$BATS_FILE_TMPDIR"
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
     dir=$BATS_FILE_TMPDIR
 }
 

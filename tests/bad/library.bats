@@ -3,10 +3,9 @@
 # ends with the right exit code, or it ignores the records and the text is that of plain decoding.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export bin=${B:-build/release}/bin
     export model=${GEODEC_TEST_MODEL:-data/model/geodec-stories-f16.gguf}
     [ -r "$model" ] || return 0 # setup says it
     export art=$BATS_FILE_TMPDIR
@@ -21,7 +20,6 @@ setup_file() {
 
 setup() {
     [ -r "$model" ] || skip "no model: set GEODEC_TEST_MODEL"
-    cd "$BATS_TEST_DIRNAME/../.."
     lib=$BATS_TEST_TMPDIR/bad
     cp "$art/good" "$lib"
 }

@@ -3,10 +3,9 @@
 # Each gives the right exit code and one clear line, and leaves no partial output.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    bin=$PWD/${B:-build/release}/bin
     model=$PWD/data/model/geodec-stories-f16.gguf
     out="$BATS_TEST_TMPDIR/out"
     mkdir "$out"

@@ -2,17 +2,14 @@
 # geodec-tokenize with a byte-level vocabulary, special tokens and conversations; damaged vocabularies are refused by name.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    "${B:-build/release}/tests/bad/make_tokenizers" "$BATS_FILE_TMPDIR"
+    "$B/tests/bad/make_tokenizers" "$BATS_FILE_TMPDIR"
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     dir=$BATS_FILE_TMPDIR
-    tmp=$BATS_TEST_TMPDIR
 }
 
 tokenize() { "$bin/geodec-tokenize" --model "$dir/bpe.gguf" "$@"; }

@@ -2,11 +2,9 @@
 # A model file that is truncated while it is mapped: one line, status 1, no partial output. Without a guard it is SIGBUS.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
-    tmp=$BATS_TEST_TMPDIR
     cp data/model/geodec-stories-f16.gguf "$tmp/m.gguf"
 }
 

@@ -2,17 +2,14 @@
 # geodec-adapt: a small PERSPECTIVE model, adapters and places, the adapted model, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    bin=${B:-build/release}/bin
-    tmp=$BATS_TEST_TMPDIR
     shared=$BATS_FILE_TMPDIR
     text=(--text "$shared/new.txt" --held-out "$shared/old.txt" --window 32 --windows 2)
 }
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    local bin=${B:-build/release}/bin d=$BATS_FILE_TMPDIR
+    local d=$BATS_FILE_TMPDIR
     "$bin/geodec-corpus" -q --stories 60 -o "$d/old.txt"
     "$bin/geodec-corpus" -q --stories 60 --first 100 -o "$d/other.txt"
     tr a-m n-z < "$d/other.txt" > "$d/new.txt"

@@ -2,10 +2,10 @@
 # --arithmetic auto: the choice follows the file, and report, artifact and summary name it.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    export bin=$PWD/${B:-build/release}/bin float=$PWD/data/model/geodec-stories-f16.gguf dir=$BATS_FILE_TMPDIR
+    export float=$PWD/data/model/geodec-stories-f16.gguf dir=$BATS_FILE_TMPDIR
     export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
     "$bin/geodec-quantize" --quiet --type q4_0 -o "$dir/block.gguf" "$float" > /dev/null
     # By bytes: more than half in block types, and less than half.
@@ -31,7 +31,7 @@ chosen() {
 
 @test "auto gives the bytes of its choice, and names it" {
     for model in "$float:exact" "$dir/block.gguf:fast"; do
-        file=${model%:*} word=${model##*:} tmp=$BATS_TEST_TMPDIR
+        file=${model%:*} word=${model##*:}
         "$bin/geodec-sample" --force --model "$file" --texts 2 --length 40 -o "$tmp/auto" 2> "$tmp/said"
         "$bin/geodec-sample" -q --force --model "$file" --texts 2 --length 40 --arithmetic "$word" -o "$tmp/named"
         cmp "$tmp/auto" "$tmp/named"

@@ -2,17 +2,14 @@
 # Recombination of the residual stream over depth: strength 0, exactness of drafts, reports, refusals; lengths by depth.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    "${B:-build/release}/tests/bad/make_bad_gguf" "$BATS_FILE_TMPDIR"
+    "$B/tests/bad/make_bad_gguf" "$BATS_FILE_TMPDIR"
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     model=$BATS_FILE_TMPDIR/good.gguf
-    tmp=$BATS_TEST_TMPDIR
     for i in 1 2 3 4 5 6 7 8; do printf 'a ba abba %d cab\n' "$i"; done > "$tmp/text.txt"
 }
 

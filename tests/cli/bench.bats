@@ -2,12 +2,7 @@
 # geodec-shape: random models with honest names. geodec-bench: complete tables.
 
 bats_require_minimum_version 1.5.0
-
-setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=$PWD/${B:-build/release}/bin
-    tmp=$BATS_TEST_TMPDIR
-}
+load ../root
 
 @test "geodec-shape: the file's name and metadata say random, and the same seed repeats" {
     cd "$tmp"

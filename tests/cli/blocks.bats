@@ -2,17 +2,13 @@
 # geodec-blocks: thread independence, controls, the published figures at the golden points, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 load golden
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin
+    export dir=$BATS_FILE_TMPDIR
     "$bin/geodec-corpus" -q --stories 24 --seed 5 -o "$dir/text.txt"
     "$bin/geodec-export" -q -m data/model/geodec-stories-f16.gguf --text "$dir/text.txt" --layers last -p 0:40 -o "$dir/a.h5"
-}
-
-setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
 }
 
 @test "the same bytes with any number of threads; persistence is 1" {

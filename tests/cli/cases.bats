@@ -2,11 +2,11 @@
 # Files on which version 1.0.0 was silently wrong or refused what is valid: the shared folder's cases, each with its right value.
 
 bats_require_minimum_version 1.5.0
+load ../root
 load golden
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin dir=$BATS_TEST_TMPDIR
+    dir=$BATS_TEST_TMPDIR
     cases=${GEODEC_SHARED:-../shared}/cases/points
     [ -d "$cases" ] || skip "no shared folder"
 }

@@ -2,15 +2,13 @@
 # geodec-value, geodec-claims and geodec-verdict: references, the table of claims, the headline.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    "${B:-build/release}/tests/bad/make_bad_h5" "$BATS_FILE_TMPDIR"
+    "$B/tests/bad/make_bad_h5" "$BATS_FILE_TMPDIR"
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     dir=$BATS_FILE_TMPDIR
     head=$'id\tsection\tclaim\tpublished\treproduced\texports\tmodel\tcontrol\tverdict'
 }

@@ -2,12 +2,8 @@
 # Behaviour of every tool: help, version, usage errors, exit codes, full disk, broken pipe, locale.
 
 bats_require_minimum_version 1.5.0
+load ../root
 load blocked
-
-setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
-}
 
 @test "--help goes to stdout with status 0 and names usage, options and exit codes" {
     for t in "$bin"/geodec-*; do
@@ -113,7 +109,7 @@ setup() {
 
 # stopped STDERR COMMAND...: SIGTERM while the command waits for the reader of its output.
 stopped() {
-    local tmp=$BATS_TEST_TMPDIR want=$1 status=0
+    local want=$1 status=0
     shift
     rm -f "$tmp/out" "$tmp/pid"
     mkfifo "$tmp/out"

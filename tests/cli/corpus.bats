@@ -2,10 +2,9 @@
 # geodec-corpus and geodec-vocab: reports, shards, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     d=$BATS_TEST_TMPDIR
 }
 

@@ -2,13 +2,11 @@
 # geodec-decode and geodec-bench-decode: exactness, and refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     model=${GEODEC_TEST_MODEL:-data/model/geodec-stories-f16.gguf}
     [ -r "$model" ] || skip "no model: set GEODEC_TEST_MODEL"
-    tmp=$BATS_TEST_TMPDIR
 }
 
 decode() { "$bin/geodec-decode" --quiet --model "$model" "$@"; }

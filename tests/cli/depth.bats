@@ -2,13 +2,11 @@
 # Artifacts of measurements: the depth sink and its probe, the consistency of a flow map, first tokens.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     model=${GEODEC_TEST_MODEL:-data/model/geodec-stories-f16.gguf}
     [ -r "$model" ] || skip "no model: set GEODEC_TEST_MODEL"
-    tmp=$BATS_TEST_TMPDIR
 }
 
 @test "the depth sink: a row for each layer, one sink, and a probe that distinguishes the model from another" {

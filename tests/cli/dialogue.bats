@@ -2,14 +2,12 @@
 # geodec-decode --interactive: turns, the kept cache, commands, a full context, interrupts, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 load blocked
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     model=${GEODEC_TEST_MODEL:-data/model/geodec-stories-f16.gguf}
     [ -r "$model" ] || skip "no model: set GEODEC_TEST_MODEL"
-    tmp=$BATS_TEST_TMPDIR
     export TERM=xterm HOME=$BATS_TEST_TMPDIR # the editor needs a terminal that moves its cursor; nobody's ~/.editrc
 }
 

@@ -2,11 +2,9 @@
 # geodec-metric --kind fisher|blend and geodec-divergence.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
-    cd "$BATS_TEST_DIRNAME/../.."
     "$bin/geodec-corpus" -q --stories 12 --seed 5 -o "$BATS_FILE_TMPDIR/text.txt"
     for layer in 3 last; do
         "$bin/geodec-export" -q -m data/model/geodec-stories-f16.gguf --text "$BATS_FILE_TMPDIR/text.txt" --layers "$layer" -p 0:24 \
@@ -16,8 +14,6 @@ setup_file() {
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     model=data/model/geodec-stories-f16.gguf
     here=$BATS_FILE_TMPDIR
 }

@@ -2,14 +2,12 @@
 # Drafters that are models: a second file, the first blocks of the model, and their sampled variants.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     model=${GEODEC_TEST_MODEL:-data/model/geodec-stories-f16.gguf}
     second=${GEODEC_TEST_MODEL:-data/model/geodec-stories-q8_0.gguf}
     [ -r "$model" ] && [ -r "$second" ] || skip "no model: set GEODEC_TEST_MODEL"
-    tmp=$BATS_TEST_TMPDIR
 }
 
 decode() { "$bin/geodec-decode" --quiet --model "$model" --prompt "Once upon a time" --max-tokens 50 "$@"; }
@@ -62,7 +60,7 @@ refused() {
 @test "a draft model whose common tokens are the same pieces drafts: padding, fewer tokens, another end token or type" {
     of=${GEODEC_SHARED:-../shared}/models/stories260K-ff192-f32.gguf
     [ -r "$of" ] || of=data/model/geodec-stories-f16.gguf
-    "${B:-build/release}/tests/bad/make_variants" "$of" "$tmp"
+    "$B/tests/bad/make_variants" "$of" "$tmp"
     how=("$bin/geodec-decode" --quiet --prompt "Once upon a time" --max-tokens 50)
     for one in same:padded same:shorter same:eos same:type padded:same shorter:same; do # TARGET:DRAFT
         for sampling in "" "--temperature 0.9 --seed 5"; do

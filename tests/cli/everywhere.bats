@@ -5,11 +5,10 @@
 # bats file_tags=full
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
     dense=data/model/geodec-stories-q8_0.gguf
-    tmp=$BATS_TEST_TMPDIR
 }
 
 everywhere() { scripts/everywhere --architectures none --out "$tmp" "$@"; }

@@ -1,10 +1,9 @@
 #!/usr/bin/env bats
 # geodec-experts: simulation of traces, plans, generated traffic.
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     d=$BATS_TEST_TMPDIR
 }
 

@@ -2,18 +2,15 @@
 # geodec-export: shards, positions, continuation after a kill.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    "${B:-build/release}/tests/bad/make_bad_gguf" "$BATS_FILE_TMPDIR"
+    "$B/tests/bad/make_bad_gguf" "$BATS_FILE_TMPDIR"
     for i in $(seq 400); do printf 'a ba abba %d cab\n<|endoftext|>\n' "$i"; done > "$BATS_FILE_TMPDIR/text.txt"
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     model=$BATS_FILE_TMPDIR/good.gguf
-    tmp=$BATS_TEST_TMPDIR
     export=("$bin/geodec-export" -m "$model" --text "$BATS_FILE_TMPDIR/text.txt" --layers all)
 }
 

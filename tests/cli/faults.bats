@@ -2,10 +2,9 @@
 # The table of tests/faults has every tool, and a short sample of its faults: the whole is make check-faults.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    B=${B:-build/release}
     table=tests/faults/tools.tsv
 }
 

@@ -2,10 +2,9 @@
 # geodec-bake: the same bytes for any number of threads, refusals, no partial output.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     export model=${GEODEC_TEST_MODEL:-data/model/geodec-stories-f16.gguf}
     [ -r "$model" ] || return 0 # setup says it
     export shared_dir=$BATS_FILE_TMPDIR
@@ -16,9 +15,6 @@ setup_file() {
 
 setup() {
     [ -r "$model" ] || skip "no model: set GEODEC_TEST_MODEL"
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
-    tmp=$BATS_TEST_TMPDIR
     store=$shared_dir/store.h5
 }
 

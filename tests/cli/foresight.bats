@@ -2,10 +2,10 @@
 # geodec-foresight: figures, the same bytes for any number of threads, refusals; old and new flow maps.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export bin=${B:-build/release}/bin shared=${GEODEC_SHARED:-../shared}
+    export shared=${GEODEC_SHARED:-../shared}
     export model=$shared/models/stories-moe8x2-f16.gguf work=$BATS_FILE_TMPDIR
     [ -r "$model" ] || return 0 # setup says it
     "$bin/geodec-sample" -q --model "$model" --texts 40 --length 64 -o "$work/store.tokens"
@@ -17,8 +17,6 @@ setup_file() {
 
 setup() {
     [ -r "$model" ] || skip "no model with experts: set GEODEC_SHARED"
-    cd "$BATS_TEST_DIRNAME/../.."
-    tmp=$BATS_TEST_TMPDIR
 }
 
 refused() {

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # The kept inputs of every fuzz target run without a crash.
 
-setup() { cd "$BATS_TEST_DIRNAME/../.."; }
+load ../root
 
 @test "kept fuzz corpora replay" {
-    for t in "${B:-build/release}"/fuzz/replay-*; do
+    for t in "$B"/fuzz/replay-*; do
         name=${t##*/replay-}
         run "$t" "tests/fuzz/corpus/$name"
         echo "$name: $output"

@@ -2,12 +2,10 @@
 # geodec-gain: differences between drafters.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     model=data/model/geodec-stories-f16.gguf
-    tmp=$BATS_TEST_TMPDIR
 }
 
 bench() { "$bin/geodec-bench-decode" --quiet --model "$model" --prompts README.md --n-prompts 3 --max-tokens 20 --gammas 2 --modes greedy --timed 0 "$@" > /dev/null; }

@@ -2,18 +2,15 @@
 # geodec-geodesicity: cases and controls, the same bytes with any number of threads, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     "$bin/geodec-corpus" -q --stories 24 --seed 5 -o "$BATS_FILE_TMPDIR/text.txt"
     "$bin/geodec-export" -q -m data/model/geodec-stories-f16.gguf --text "$BATS_FILE_TMPDIR/text.txt" --layers 2,4,last -p 0:24 \
         -o "$BATS_FILE_TMPDIR/layers.h5"
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     model=data/model/geodec-stories-f16.gguf
     states=$BATS_FILE_TMPDIR/layers.h5
     small=(-n 4 --points 60 --starts 6 --ahead 2)
@@ -50,7 +47,7 @@ setup() {
 
 @test "a METRIC.h5 of other states or of another width, and no metric at all, are refused" {
     t=$BATS_TEST_TMPDIR
-    "${B:-build/release}/tests/bad/make_states" "$t/other.h5"
+    "$B/tests/bad/make_states" "$t/other.h5"
     "$bin/geodec-cloud" -q -o "$t/other-cloud.h5" "$t/other.h5"
     "$bin/geodec-metric" -q --dim 3 -o "$t/other-metric.h5" "$t/other-cloud.h5"
     run --separate-stderr "$bin/geodec-geodesicity" "${small[@]}" --along none -o "$t/r.h5" "$states" "$t/other-metric.h5"
@@ -76,7 +73,7 @@ setup() {
     run --separate-stderr "$bin/geodec-geodesicity" "${small[@]}" -l 3 -o "$BATS_TEST_TMPDIR/d.h5" "$states"
     [ "$status" -ne 0 ]
     [ "${#stderr_lines[@]}" -eq 1 ]
-    "${B:-build/release}/tests/bad/make_bad_gguf" "$BATS_TEST_TMPDIR"
+    "$B/tests/bad/make_bad_gguf" "$BATS_TEST_TMPDIR"
     run --separate-stderr "$bin/geodec-geodesicity" "${small[@]}" -m "$BATS_TEST_TMPDIR/good.gguf" -o "$BATS_TEST_TMPDIR/d.h5" "$states"
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"is not the model the states are from"* ]]

@@ -2,19 +2,15 @@
 # geodec-cloud, -metric and -christoffel: the chain on synthetic states, the same bytes with any number of threads, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin
-    "${B:-build/release}/tests/bad/make_states" "$dir/a.h5"
-    "${B:-build/release}/tests/bad/make_states" "$dir/half.h5" half
+    export dir=$BATS_FILE_TMPDIR
+    "$B/tests/bad/make_states" "$dir/a.h5"
+    "$B/tests/bad/make_states" "$dir/half.h5" half
     "$bin/geodec-cloud" --quiet --threads 1 -o "$dir/cloud.h5" "$dir/a.h5"
     "$bin/geodec-metric" --quiet --threads 1 --points 400 -o "$dir/metric.h5" "$dir/cloud.h5"
     "$bin/geodec-christoffel" --quiet --threads 1 -o "$dir/christoffel.h5" "$dir/metric.h5"
-}
-
-setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
 }
 
 @test "three threads give the same bytes" {

@@ -2,10 +2,10 @@
 # Skipped tests are counted and named; the subset of the published figures is a part of the full set.
 
 bats_require_minimum_version 1.5.0
+load ../root
 load golden
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
     export tmp=$BATS_TEST_TMPDIR
 }
 

@@ -3,12 +3,7 @@
 # ternary products are compared within a tolerance.
 
 bats_require_minimum_version 1.5.0
-
-setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
-    tmp=$BATS_TEST_TMPDIR
-}
+load ../root
 
 # verdict NAME: of the row
 verdict() { awk -F '\t' -v n="$1" '$1 == n { print $2 }' <<< "$output"; }

@@ -3,10 +3,10 @@
 # alone: it installs from the build folder and looks whether a second make does nothing
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    profile=$(basename "${B:-build/release}")
+    profile=$(basename "$B")
 }
 
 @test "folders include only what the layer table allows, and the library does not use the environment" {

@@ -2,21 +2,17 @@
 # geodec-import: matrices and the public exports become clouds; damaged files are refused with one line and code 3.
 
 bats_require_minimum_version 1.5.0
+load ../root
 load golden
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin
+    export dir=$BATS_FILE_TMPDIR
     golden=$(golden_folder)
     export golden
-    "${B:-build/release}/tests/bad/make_states" "$dir/a.h5"
+    "$B/tests/bad/make_states" "$dir/a.h5"
     "$bin/geodec-cloud" --quiet --max-points 200 -o "$dir/cloud.h5" "$dir/a.h5"
     "$bin/geodec-table" "$dir/cloud.h5" /coordinates > "$dir/points.tsv"
     make_export "$dir/export"
-}
-
-setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
 }
 
 # A synthetic export of 40 points.

@@ -2,18 +2,14 @@
 # geodec-injectivity: known spaces, thread independence, the published figures at the golden points.
 
 bats_require_minimum_version 1.5.0
+load ../root
 load golden
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin
-    "${B:-build/release}/tests/bad/make_states" "$dir/a.h5"
+    export dir=$BATS_FILE_TMPDIR
+    "$B/tests/bad/make_states" "$dir/a.h5"
     "$bin/geodec-cloud" --quiet -o "$dir/cloud.h5" "$dir/a.h5"
     "$bin/geodec-metric" --quiet --points 120 -o "$dir/metric.h5" "$dir/cloud.h5"
-}
-
-setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
 }
 
 value() {

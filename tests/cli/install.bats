@@ -3,12 +3,10 @@
 # alone: it makes files of the build folder for other prefixes
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    build=${B:-build/release}
-    bin=$build/bin
-    profile=$(basename "$build")
+    profile=$(basename "$B")
 }
 
 # run_path FILE: how it finds the library
@@ -46,24 +44,24 @@ run_path() { readelf -d "$1" | sed -n 's/.*runpath: \[\(.*\)\]$/\1/p'; }
 }
 
 @test "geodec.pc has the prefix of this install, not of an earlier one" {
-    make -s PROFILE="$profile" PREFIX=/opt/geodec "$build/geodec.pc"
-    grep -qx 'prefix=/opt/geodec' "$build/geodec.pc"
-    make -s PROFILE="$profile" PREFIX=/usr libdir=/usr/lib/x86_64-linux-gnu "$build/geodec.pc"
-    grep -qx 'prefix=/usr' "$build/geodec.pc"
-    grep -q '/usr/lib/x86_64-linux-gnu' "$build/geodec.pc"
-    ! grep -q /opt "$build/geodec.pc" || false
-    make -s PROFILE="$profile" PREFIX=/opt/geodec "$build/geodec.pc"
-    grep -qx 'prefix=/opt/geodec' "$build/geodec.pc"
-    before=$(stat -c %Y.%i "$build/geodec.pc")
-    make -s PROFILE="$profile" PREFIX=/opt/geodec "$build/geodec.pc" # the same again: not written
-    [ "$(stat -c %Y.%i "$build/geodec.pc")" = "$before" ]
+    make -s PROFILE="$profile" PREFIX=/opt/geodec "$B/geodec.pc"
+    grep -qx 'prefix=/opt/geodec' "$B/geodec.pc"
+    make -s PROFILE="$profile" PREFIX=/usr libdir=/usr/lib/x86_64-linux-gnu "$B/geodec.pc"
+    grep -qx 'prefix=/usr' "$B/geodec.pc"
+    grep -q '/usr/lib/x86_64-linux-gnu' "$B/geodec.pc"
+    ! grep -q /opt "$B/geodec.pc" || false
+    make -s PROFILE="$profile" PREFIX=/opt/geodec "$B/geodec.pc"
+    grep -qx 'prefix=/opt/geodec' "$B/geodec.pc"
+    before=$(stat -c %Y.%i "$B/geodec.pc")
+    make -s PROFILE="$profile" PREFIX=/opt/geodec "$B/geodec.pc" # the same again: not written
+    [ "$(stat -c %Y.%i "$B/geodec.pc")" = "$before" ]
 }
 
 @test "the NAME line of a man page is the tool's purpose" {
     for t in decode riemann info; do
-        make -s PROFILE="$profile" "$build/man/geodec-$t.1" > /dev/null
+        make -s PROFILE="$profile" "$B/man/geodec-$t.1" > /dev/null
         purpose=$("$bin/geodec-$t" --help | grep -v '^Usage: \|^       geodec' | head -n 1)
-        line=$(grep -A1 '^\.SH NAME' "$build/man/geodec-$t.1" | tail -n 1 | sed 's/\\//g')
+        line=$(grep -A1 '^\.SH NAME' "$B/man/geodec-$t.1" | tail -n 1 | sed 's/\\//g')
         [ "$line" = "geodec-$t - ${purpose%.}" ] || { echo "$line"; false; }
     done
 }
@@ -94,7 +92,7 @@ run_path() { readelf -d "$1" | sed -n 's/.*runpath: \[\(.*\)\]$/\1/p'; }
 # complete WORDS...: prints the completions of bash for the last word, on one line.
 complete_() {
     bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; _geodec; echo "${COMPREPLY[*]}"' _ \
-        "$build/completion/geodec.bash" "$@"
+        "$B/completion/geodec.bash" "$@"
 }
 
 @test "bash: stages, options, choices and files" {
@@ -111,13 +109,13 @@ complete_() {
     [ "$(complete_ geodec-info READM)" = README.md ]
     [ -z "$(complete_ geodec decode --max-tokens "")" ]
     [ -z "$(complete_ geodec nonsense --a)" ]
-    bash --norc -c '. "$1" && complete -p geodec geodec-bake geodec-warp' _ "$build/completion/geodec.bash" | grep -c _geodec | grep -qx 3
-    bash --norc -c '. "$1" && _geodec_table geodec && compgen -W "$words" -- bench' _ "$build/completion/geodec.bash" | grep -qx bench-decode
+    bash --norc -c '. "$1" && complete -p geodec geodec-bake geodec-warp' _ "$B/completion/geodec.bash" | grep -c _geodec | grep -qx 3
+    bash --norc -c '. "$1" && _geodec_table geodec && compgen -W "$words" -- bench' _ "$B/completion/geodec.bash" | grep -qx bench-decode
 }
 
 @test "zsh and fish: every tool and every option; the shells read the files if they are installed" {
     make -s PROFILE="$profile" completion
-    zsh_=$build/completion/geodec.zsh fish_=$build/completion/geodec.fish
+    zsh_=$B/completion/geodec.zsh fish_=$B/completion/geodec.fish
     [ "$(head -n 1 "$zsh_" | tr ' ' '\n' | grep -c '^geodec-')" = "$(ls "$bin"/geodec-* | wc -l)" ]
     for t in decode quantize warp; do
         "$bin/geodec-$t" --options | awk -F '\t' '$1 == "option" { print $2 }' > "$BATS_TEST_TMPDIR/options"

@@ -2,14 +2,14 @@
 # The object code of the integer engine has no arithmetic of floats, and the check of that finds planted ones.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
     [ "$(uname -m)" = x86_64 ] || skip "only objects of x86-64 can be checked"
     objects=$BATS_TEST_TMPDIR/objects
     for f in model/integer/engine model/integer/fixed decode/attest; do
         mkdir -p "$objects/$(dirname $f)"
-        cp -r "${B:-build/release}/obj/libcommon/$f" "$objects/$f"
+        cp -r "$B/obj/libcommon/$f" "$objects/$f"
     done
 }
 

@@ -2,10 +2,10 @@
 # geodec-integer-correlate: sums, methods, input formats, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export TOOL=$PWD/${B:-build/release}/bin/geodec-integer-correlate D=$BATS_FILE_TMPDIR
+    export TOOL=$bin/geodec-integer-correlate D=$BATS_FILE_TMPDIR
     awk 'BEGIN { for (i = 0; i < 700; i++) print (i * 7919) % 2003 - 1001 }' > "$D/query.txt"
     awk 'BEGIN { for (i = 0; i < 9000; i++) print (i * i * 31 + i) % 4001 - 2000 }' > "$D/sequence.txt"
 }

@@ -2,10 +2,10 @@
 # geodec-integer-listings: the table, its seed, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    tool=${B:-build/release}/bin/geodec-integer-listings
+    tool=$bin/geodec-integer-listings
 }
 
 # value KEY [control]

@@ -2,17 +2,15 @@
 # Scores of integer attention by transforms: perplexity, the cost table, stores of keys.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export bin=$PWD/${B:-build/release}/bin D=$BATS_FILE_TMPDIR model=$PWD/data/model/geodec-stories-q8_0.gguf
+    export D=$BATS_FILE_TMPDIR model=$PWD/data/model/geodec-stories-q8_0.gguf
     "$bin/geodec-integer-scores" -q -m "$model" --tokens 70 --save "$D/p60.store" docs/tutorial.md
     "$bin/geodec-integer-scores" -q -m "$model" --tokens 70 --save "$D/crt.store" --scores ntt-crt --isa scalar --threads 1 docs/tutorial.md
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    tmp=$BATS_TEST_TMPDIR
     head -c 3000 docs/tutorial.md > "$tmp/text.txt"
 }
 

@@ -2,10 +2,9 @@
 # geodec-integer-shim: which configurations change a model, that the result loads, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export bin=$PWD/${B:-build/release}/bin
     export model=$PWD/data/model/geodec-stories-f16.gguf
 }
 

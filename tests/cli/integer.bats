@@ -2,17 +2,11 @@
 # Integer arithmetic in the tools: conversion, decoding, sampling, records of runs.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
     export d=$BATS_FILE_TMPDIR model=data/model/geodec-stories-q8_0.gguf
-    "${B:-build/release}/bin/geodec-integer-convert" -q -o "$d/m.int.gguf" "$model"
-}
-
-setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
-    tmp=$BATS_TEST_TMPDIR
+    "$bin/geodec-integer-convert" -q -o "$d/m.int.gguf" "$model"
 }
 
 text() { "$bin/geodec-decode" -q --artifacts none -p "Once upon a time" --max-tokens 40 --seed 3 "$@"; }

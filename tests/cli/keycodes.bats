@@ -2,13 +2,11 @@
 # Codes of the key and value cache: the table, its artifact, the same bytes with any threads, and perplexity through a code.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     model=${GEODEC_TEST_MODEL:-data/model/geodec-stories-f16.gguf}
     [ -r "$model" ] || skip "no model: set GEODEC_TEST_MODEL"
-    tmp=$BATS_TEST_TMPDIR
     "$bin/geodec-corpus" --quiet --seed 3 --stories 12 -o "$tmp/text"
 }
 

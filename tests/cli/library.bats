@@ -3,10 +3,9 @@
 # kill -9, a full disk and another model.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export bin=${B:-build/release}/bin
     export model=${GEODEC_TEST_MODEL:-data/model/geodec-stories-f16.gguf}
     [ -r "$model" ] || return 0 # setup says it
     export art=$BATS_FILE_TMPDIR/art
@@ -15,8 +14,6 @@ setup_file() {
 
 setup() {
     [ -r "$model" ] || skip "no model: set GEODEC_TEST_MODEL"
-    cd "$BATS_TEST_DIRNAME/../.."
-    tmp=$BATS_TEST_TMPDIR
     lib=$tmp/grown
 }
 

@@ -2,17 +2,14 @@
 # geodec-tokenize and geodec-model-info on a model that the test makes.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    "${B:-build/release}/tests/bad/make_bad_gguf" "$BATS_FILE_TMPDIR"
+    "$B/tests/bad/make_bad_gguf" "$BATS_FILE_TMPDIR"
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     model=$BATS_FILE_TMPDIR/good.gguf
-    tmp=$BATS_TEST_TMPDIR
 }
 
 @test "text to ids and back, byte for byte" {
@@ -100,7 +97,7 @@ variants() {
     local from=${GEODEC_SHARED:-../shared}/models/stories260K-ff192-f32.gguf
     [ -r "$from" ] || from=data/model/geodec-stories-f16.gguf
     variants=$BATS_FILE_TMPDIR/variants
-    [ -d "$variants" ] || { mkdir "$variants" && "${B:-build/release}/tests/bad/make_variants" "$from" "$variants"; }
+    [ -d "$variants" ] || { mkdir "$variants" && "$B/tests/bad/make_variants" "$from" "$variants"; }
     printf 'One day, Lily met a Shoggoth \xc3\xa9 \xe6\xbc\xa2\n' > "$tmp/text"
 }
 
@@ -213,7 +210,7 @@ field() { info "$2" | awk -F '\t' -v name="$1" '$1 == name {print $2}'; }
     no "$tmp/two-00002-of-00002.gguf" "is not part 2"
     # a part of another model of as many tensors
     mkdir "$tmp/other"
-    "${B:-build/release}/tests/bad/make_variants" tests/golden/models/tiny-llama-linear.gguf "$tmp/other"
+    "$B/tests/bad/make_variants" tests/golden/models/tiny-llama-linear.gguf "$tmp/other"
     cp "$tmp/other/two-00002-of-00002.gguf" "$tmp/"
     no "$tmp/two-00002-of-00002.gguf" "of another model"
 }
@@ -222,7 +219,7 @@ field() { info "$2" | awk -F '\t' -v name="$1" '$1 == name {print $2}'; }
     local moe=${GEODEC_SHARED:-../shared}/models/stories-moe8x2-f16.gguf
     [ -r "$moe" ] || skip "no shared folder: $moe"
     mkdir "$tmp/moe"
-    "${B:-build/release}/tests/bad/make_variants" "$moe" "$tmp/moe"
+    "$B/tests/bad/make_variants" "$moe" "$tmp/moe"
     plain=$("$bin/geodec-decode" --quiet --model "$moe" --prompt "Once upon" -n 30)
     for first in two-00001-of-00002 bare-00001-of-00003; do
         run --separate-stderr "$bin/geodec-decode" --quiet --model "$tmp/moe/$first.gguf" --ram 3200000 --prompt "Once upon" -n 30

@@ -3,9 +3,9 @@
 # Each name is tested with make (MODEL= and TEXT=) and with run_all.sh; of the pipeline, only links and plan are made.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
     export ROOT=$PWD D=$BATS_FILE_TMPDIR/d
     export GOOD=$PWD/data/model/geodec-stories-q8_0.gguf
     mkdir "$D"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # --plan of the stages: what a run needs, printed before it runs.
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export bin=${B:-build/release}/bin d=$BATS_FILE_TMPDIR model=data/model/geodec-stories-f16.gguf
+    export d=$BATS_FILE_TMPDIR model=data/model/geodec-stories-f16.gguf
     "$bin/geodec-corpus" --quiet --bytes 12000 -o "$d/text.txt"
     "$bin/geodec-export" --quiet -m "$model" --text "$d/text.txt" --max-tokens 1500 -o "$d/activations.h5"
     "$bin/geodec-cloud" --quiet --max-points 600 -o "$d/cloud.h5" "$d/activations.h5"
@@ -12,7 +12,6 @@ setup_file() {
     "$bin/geodec-geodesic" --quiet --v0 random --paths 12 -o "$d/geodesics.h5" "$d/metric.h5"
     "$bin/geodec-propagate" --quiet -o "$d/propagators.h5" "$d/metric.h5" "$d/geodesics.h5"
 }
-setup() { cd "$BATS_TEST_DIRNAME/../.."; }
 value() { awk -F'\t' -v name="$1" '$1 == name {print $2}'; }
 # The command of each stage, without -o.
 commands() {

@@ -2,10 +2,10 @@
 # geodec-onedecode and geodec-rollout: bake, draft without changing the text, refuse another model; same bytes at any thread count.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export bin=$PWD/${B:-build/release}/bin model=$PWD/data/model/geodec-stories-q8_0.gguf dir=$BATS_FILE_TMPDIR
+    export model=$PWD/data/model/geodec-stories-q8_0.gguf dir=$BATS_FILE_TMPDIR
     "$bin/geodec-sample" --quiet --model "$model" --texts 40 --length 96 -o "$dir/store.tokens"
     "$bin/geodec-export" --quiet --model "$model" --tokens "$dir/store.tokens" --layers last --window 96 -o "$dir/store.h5"
     "$bin/geodec-onedecode" --cells 200 -o "$dir/onedecode.h5" "$dir/store.h5" 2> "$dir/onedecode.log"

@@ -4,13 +4,10 @@
 # alone: it installs from the build folder
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    build=${B:-build/release}
-    bin=$build/bin
-    profile=$(basename "$build")
-    tmp=$BATS_TEST_TMPDIR
+    profile=$(basename "$B")
 }
 
 @test "VERSION, NEWS.md, debian/changelog and the soname agree, and a difference is found" {
@@ -56,7 +53,7 @@ setup() {
 
 @test "every exported symbol has the version of the soname" {
     major=$(cut -d. -f1 VERSION)
-    so=$build/lib/libgeodec.so.$major
+    so=$B/lib/libgeodec.so.$major
     readelf -d "$so" | grep -q "SONAME.*\[libgeodec.so.$major\]"
     nm -D --defined-only "$so" | awk '$2 != "A" {print $3}' > "$tmp/symbols"
     [ "$(wc -l < "$tmp/symbols")" -gt 1000 ]
@@ -66,7 +63,7 @@ setup() {
 @test "only the variants that the dispatcher chooses have instructions beyond those of every x86-64" {
     [ "$(uname -m)" = x86_64 ] && [ "$profile" = release ] || skip "a release build for x86-64"
     # read_limit.c has functions of its own for each instruction set.
-    find "$build/obj/libcommon" "$build/obj/tools" -name '*.o' ! -name '*_avx2.o' ! -name '*_avx512.o' ! -name '*_vnni.o' ! -name '*_ifma.o' \
+    find "$B/obj/libcommon" "$B/obj/tools" -name '*.o' ! -name '*_avx2.o' ! -name '*_avx512.o' ! -name '*_vnni.o' ! -name '*_ifma.o' \
         ! -name '*_vbmi.o' ! -name read_limit.o > "$tmp/objects"
     [ "$(wc -l < "$tmp/objects")" -gt 300 ]
     [ "$(xargs -n 50 objdump -d --no-show-raw-insn < "$tmp/objects" | grep -cE '%[yz]mm|%k[1-7]')" = 0 ]

@@ -3,6 +3,7 @@
 # number of threads, checks that end with code 4, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 load golden
 
 chain() { # threads, folder
@@ -15,16 +16,11 @@ chain() { # threads, folder
 }
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin
-    "${B:-build/release}/tests/bad/make_states" "$dir/a.h5"
+    export dir=$BATS_FILE_TMPDIR
+    "$B/tests/bad/make_states" "$dir/a.h5"
     "$bin/geodec-cloud" --quiet -o "$dir/cloud.h5" "$dir/a.h5"
     "$bin/geodec-metric" --quiet --dim 4 --points 400 -o "$dir/metric.h5" "$dir/cloud.h5"
     chain 1 "$dir"
-}
-
-setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
 }
 
 attr() { # file, name

@@ -2,10 +2,10 @@
 # geodec-perspective: the table, its parts, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    tool=${B:-build/release}/bin/geodec-perspective
+    tool=$bin/geodec-perspective
     t=$BATS_TEST_TMPDIR/t
 }
 

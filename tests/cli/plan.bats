@@ -1,11 +1,9 @@
 #!/usr/bin/env bats
 # geodec-plan: the interface to the pipeline, and the option --separator.
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
-    tmp=$BATS_TEST_TMPDIR
     model=data/model/geodec-stories-f16.gguf
 }
 plan() { "$bin/geodec-plan" --quiet --model "$model" --text "$@"; }

@@ -2,17 +2,16 @@
 # geodec-prepare: one command that makes drafting artifacts of a model, which the decoding tools find.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    export bin=$PWD/${B:-build/release}/bin model=$PWD/data/model/geodec-stories-f16.gguf dir=$BATS_FILE_TMPDIR shared=${GEODEC_SHARED:-$PWD/../shared}
+    export model=$PWD/data/model/geodec-stories-f16.gguf dir=$BATS_FILE_TMPDIR shared=${GEODEC_SHARED:-$PWD/../shared}
     export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
     cp "$model" "$dir/m.gguf"
     "$bin/geodec-prepare" --texts 24 --length 64 "$dir/m.gguf" 2> "$dir/said"
 }
 
 setup() {
-    tmp=$BATS_TEST_TMPDIR
     export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache
 }
 

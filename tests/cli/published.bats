@@ -2,21 +2,17 @@
 # --mode ref of the chain, from the golden points to the published figures, for every golden file.
 
 bats_require_minimum_version 1.5.0
+load ../root
 load golden
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin gap=${B:-build/release}/tests/bad/golden_gap
+    export dir=$BATS_FILE_TMPDIR gap=$B/tests/bad/golden_gap
     golden=$(golden_folder)
     export golden
-    "${B:-build/release}/tests/bad/make_states" "$dir/a.h5"
+    "$B/tests/bad/make_states" "$dir/a.h5"
     "$bin/geodec-cloud" --quiet --max-points 150 -o "$dir/cloud.h5" "$dir/a.h5"
     "$bin/geodec-metric" --quiet --dim 4 --mode ref -o "$dir/ref.h5" "$dir/cloud.h5"
     "$bin/geodec-metric" --quiet --dim 4 -o "$dir/metric.h5" "$dir/cloud.h5"
-}
-
-setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
 }
 
 @test "the chain in --mode ref reproduces the published figures of every golden file" {

@@ -2,10 +2,9 @@
 # geodec-quantize: models that load and keep their likelihood, the table of errors, overrides, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export bin=$PWD/${B:-build/release}/bin
     export f16=$PWD/data/model/geodec-stories-f16.gguf
     export q8=$PWD/data/model/geodec-stories-q8_0.gguf
     printf 'The cat and the dog went to the river. They were happy all day.' >"$BATS_FILE_TMPDIR/text"

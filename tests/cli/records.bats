@@ -2,21 +2,17 @@
 # geodec-records --mode ref, geodec-resonance and geodec-lookup: summaries, determinism except for times, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 load golden
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin
+    export dir=$BATS_FILE_TMPDIR
     golden=$(golden_folder)/smollm2-135m_n8.h5
     export golden
-    "${B:-build/release}/tests/bad/make_states" "$dir/a.h5"
+    "$B/tests/bad/make_states" "$dir/a.h5"
     "$bin/geodec-cloud" --quiet -o "$dir/cloud.h5" "$dir/a.h5"
     "$bin/geodec-metric" --quiet --dim 3 --points 300 -o "$dir/metric.h5" "$dir/cloud.h5"
     "$bin/geodec-geodesic" --quiet --paths 4 --steps 8 -o "$dir/geodesics.h5" "$dir/metric.h5"
-}
-
-setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
 }
 
 @test "records --mode ref: the printed error is 0, the true error is not; the same bytes with any number of threads" {

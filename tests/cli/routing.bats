@@ -2,11 +2,9 @@
 # geodec-routing and geodec-ngram: tables, controls, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
-    tmp=$BATS_TEST_TMPDIR
     mixture=data/model/geodec-mixture-f16.gguf
     "$bin/geodec-corpus" -q --stories 12 --seed 4 -o "$tmp/a.txt"
 }

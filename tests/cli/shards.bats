@@ -3,21 +3,17 @@
 # are refused.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin
-    "${B:-build/release}/tests/bad/make_states" "$dir/a.h5"
+    export dir=$BATS_FILE_TMPDIR
+    "$B/tests/bad/make_states" "$dir/a.h5"
     "$bin/geodec-cloud" --quiet -o "$dir/cloud.h5" "$dir/a.h5"
     "$bin/geodec-metric" --quiet --dim 3 --points 200 -o "$dir/metric.h5" "$dir/cloud.h5"
     "$bin/geodec-geodesic" --quiet --v0 random --paths 13 --control 4 -o "$dir/geodesic.h5" "$dir/metric.h5"
     "$bin/geodec-christoffel" --quiet --control 7 -o "$dir/christoffel.h5" "$dir/metric.h5"
     "$bin/geodec-riemann" --quiet --samples 20 --midpoints 9 --tensors -g "$dir/geodesic.h5" -o "$dir/riemann.h5" "$dir/metric.h5"
     "$bin/geodec-propagate" --quiet --flow --control 3 -o "$dir/propagate.h5" "$dir/metric.h5" "$dir/geodesic.h5"
-}
-
-setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
 }
 
 # parts STAGE M ARGUMENTS...: part i of m is $dir/STAGE.i-m.h5

@@ -2,15 +2,13 @@
 # tests/bench/soak.sh: short runs of both forms, and its failures: another text, a size that grows, a speed that falls. The long runs: docs/results/soak.md.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    export dir=$BATS_FILE_TMPDIR bin=$PWD/${B:-build/release}/bin
+    export dir=$BATS_FILE_TMPDIR
     export XDG_CACHE_HOME=$dir/cache
     cp data/model/geodec-stories-q8_0.gguf "$dir/m.gguf"
 }
-
-setup() { cd "$BATS_TEST_DIRNAME/../.." || return 1; }
 
 row() { awk -F '\t' -v n="$1" -v c="$2" 'NR == n + 1 { print $c }' <<<"$output"; }
 

@@ -2,16 +2,12 @@
 # Metrics of every kind in the whole chain, with known results.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin
-    "${B:-build/release}/tests/bad/make_states" "$dir/a.h5"
+    export dir=$BATS_FILE_TMPDIR
+    "$B/tests/bad/make_states" "$dir/a.h5"
     "$bin/geodec-cloud" --quiet --max-points 300 -o "$dir/cloud.h5" "$dir/a.h5"
-}
-
-setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
 }
 
 attribute() { # FILE NAME

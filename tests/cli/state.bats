@@ -2,13 +2,11 @@
 # geodec-decode --state: a text in several runs is the text of one; damaged and foreign files; interrupts; kills while the file is written.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    B=${B:-build/release}
     bin=$B/bin
     model=data/model/geodec-stories-f16.gguf
-    tmp=$BATS_TEST_TMPDIR
 }
 
 decode() { "$bin/geodec-decode" --quiet --model "$model" --artifacts none --ctx 300 "$@"; }

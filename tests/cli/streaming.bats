@@ -2,24 +2,21 @@
 # Tools with --ram: the output is that of the resident model, the budget holds, faults are named, traces replay.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
     export shared=${GEODEC_SHARED:-$PWD/../shared}
     [ -r "$shared/models/stories-moe8x2-q8_0.gguf" ] || return 0
     export model=$shared/models/stories-moe8x2-q8_0.gguf d=$BATS_FILE_TMPDIR
     head -c 3000 "$shared/text/tinystories-a.txt" > "$d/text.txt"
     printf 'One day a dog ran to the park.\n<|endoftext|>\nThe girl had a red ball and a blue cup.\n' > "$d/prompts.txt"
     for a in exact fast; do
-        "${B:-build/release}/bin/geodec-experts" -q build "$model" --arithmetic $a -o "$d/$a.experts"
+        "$bin/geodec-experts" -q build "$model" --arithmetic $a -o "$d/$a.experts"
     done
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     [ -r "$shared/models/stories-moe8x2-q8_0.gguf" ] || skip "no models: set GEODEC_SHARED"
-    tmp=$BATS_TEST_TMPDIR
 }
 
 # smallest TOOL OPTIONS...: the smallest budget, from the plan; of geodec-depth, whose second session is larger, as a refusal names it.

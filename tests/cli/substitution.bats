@@ -2,18 +2,15 @@
 # geodec-substitution: both modes, the same bytes with any number of threads, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 load golden
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     "$bin/geodec-corpus" -q --stories 12 --seed 5 -o "$BATS_FILE_TMPDIR/text.txt"
     "$bin/geodec-export" -q -m data/model/geodec-stories-f16.gguf --text "$BATS_FILE_TMPDIR/text.txt" -p 0:40 -o "$BATS_FILE_TMPDIR/states.h5"
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     model=data/model/geodec-stories-f16.gguf
     states=$BATS_FILE_TMPDIR/states.h5
 }

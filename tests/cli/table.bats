@@ -3,18 +3,16 @@
 # tables are written down here or computed by awk.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    "${B:-build/release}/tests/bad/make_bad_h5" "$BATS_FILE_TMPDIR"
+    "$B/tests/bad/make_bad_h5" "$BATS_FILE_TMPDIR"
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    table=${B:-build/release}/bin/geodec-table
+    table=$bin/geodec-table
     good=$BATS_FILE_TMPDIR/good.h5
     cd "$BATS_TEST_TMPDIR" || return 1
-    table=$OLDPWD/$table
     printf 'kind\tsize\ttime\n0\t10\t1.5\n1\t10\t2.5\n0\t20\t3\n1\t20\tauto\n' > t.tsv
 }
 

@@ -2,10 +2,10 @@
 # geodec-ternary convert: a trained model with its experts in TQ1_0 and TQ2_0 and back, stores of such files, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    local bin=${B:-build/release}/bin d=$BATS_FILE_TMPDIR
+    local d=$BATS_FILE_TMPDIR
     "$bin/geodec-corpus" -q --stories 20 -o "$d/t.txt"
     "$bin/geodec-vocab" -q --size 260 -o "$d/v.gguf" "$d/t.txt"
     "$bin/geodec-train" -q --text "$d/t.txt" --held-out "$d/t.txt" --vocab "$d/v.gguf" --arch perspective --lattice 2,1,1 --d-model 256 --layers 4 \
@@ -13,9 +13,6 @@ setup_file() {
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
-    tmp=$BATS_TEST_TMPDIR
     model=$BATS_FILE_TMPDIR/m.gguf
 }
 

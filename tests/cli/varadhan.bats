@@ -2,18 +2,15 @@
 # geodec-varadhan: cases, controls, the same bytes with any number of threads, METRIC.h5, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     "$bin/geodec-corpus" -q --stories 24 --seed 5 -o "$BATS_FILE_TMPDIR/text.txt"
     "$bin/geodec-export" -q -m data/model/geodec-stories-f16.gguf --text "$BATS_FILE_TMPDIR/text.txt" --layers 2,4,last -p 0:24 \
         -o "$BATS_FILE_TMPDIR/layers.h5"
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     model=data/model/geodec-stories-f16.gguf
     states=$BATS_FILE_TMPDIR/layers.h5
     small=(-m "$model" -n 3 --points 40 --queries 6 --planted 3)

@@ -2,22 +2,18 @@
 # geodec-warp and geodec-hjb: the corrected experiments with their controls, the published figures, refusals.
 
 bats_require_minimum_version 1.5.0
+load ../root
 load golden
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin
+    export dir=$BATS_FILE_TMPDIR
     golden=$(golden_folder)
     export golden
-    "${B:-build/release}/tests/bad/make_states" "$dir/a.h5"
+    "$B/tests/bad/make_states" "$dir/a.h5"
     "$bin/geodec-cloud" --quiet -o "$dir/cloud.h5" "$dir/a.h5"
     "$bin/geodec-metric" --quiet --dim 4 --points 200 -o "$dir/metric.h5" "$dir/cloud.h5"
     "$bin/geodec-warp" --quiet -t 1 --facts 3 --holdouts 2 --bootstrap 50 -o "$dir/warp.h5" "$dir/metric.h5"
     "$bin/geodec-hjb" --quiet -t 1 --paths 4 --bootstrap 50 -o "$dir/hjb.h5" "$dir/metric.h5" "$dir/a.h5"
-}
-
-setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
 }
 
 attr() {

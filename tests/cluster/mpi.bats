@@ -2,11 +2,11 @@
 # Ranks of MPI: the bytes of one process for 1 to 4 ranks; a killed rank, its name, and the continuation. make check-mpi.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin model=data/model/geodec-stories-q8_0.gguf
-    if ! command -v mpirun > /dev/null || [ ! -e "${B:-build/release}/lib/libgeodec-mpi.so" ]; then
+    export dir=$BATS_FILE_TMPDIR model=data/model/geodec-stories-q8_0.gguf
+    if ! command -v mpirun > /dev/null || [ ! -e "$B/lib/libgeodec-mpi.so" ]; then
         export NO_MPI=1
         return
     fi
@@ -16,7 +16,6 @@ setup_file() {
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
     [ -z "$NO_MPI" ] || skip "Open MPI is missing (packages of the purpose 'cluster' in packages.txt)"
 }
 

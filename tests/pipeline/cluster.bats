@@ -5,15 +5,13 @@
 # bats file_tags=full
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
     export TINY="QUICK=1 CORPUS_STORIES=20 TOKENS=500 POINTS=120 STORE_TEXTS=4 STORE_LENGTH=48 PROMPTS=2 NEW_TOKENS=8 GAMMAS=4 SEEDS=1 LOGITS="
     export MODEL_WORD=MODEL=data/model/geodec-stories-q8_0.gguf OUT=$BATS_FILE_TMPDIR
 }
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
     d=$BATS_TEST_TMPDIR/r
 }
 submit() { pipelines/slurm/submit "$MODEL_WORD" $TINY "$@"; } # shellcheck disable=SC2086
@@ -50,7 +48,7 @@ state() { awk -F'\t' 'NR > 1 {print $3}' "$1" | tr '\n' ' '; }
 
 @test "memory and time are those of --plan of a tool that has it" {
     mkdir -p "$BATS_TEST_TMPDIR/tools"
-    ln -s "$PWD/$bin"/* "$BATS_TEST_TMPDIR/tools/"
+    ln -s "$bin"/* "$BATS_TEST_TMPDIR/tools/"
     rm "$BATS_TEST_TMPDIR/tools/geodec-metric"
     cat > "$BATS_TEST_TMPDIR/tools/geodec-metric" <<'TOOL'
 #!/bin/sh
@@ -159,7 +157,7 @@ chain="riemann.h5 validity.h5 coverage.h5"
 
 @test "a failing task is tried MAX_TRIES times, its reasons are kept, and what depends on it does not run" {
     mkdir -p "$BATS_TEST_TMPDIR/tools"
-    ln -s "$PWD/$bin"/* "$BATS_TEST_TMPDIR/tools/"
+    ln -s "$bin"/* "$BATS_TEST_TMPDIR/tools/"
     rm "$BATS_TEST_TMPDIR/tools/geodec-cloud"
     printf '#!/bin/sh\necho "geodec-cloud: this disk is odd" >&2\nexit 7\n' > "$BATS_TEST_TMPDIR/tools/geodec-cloud"
     chmod +x "$BATS_TEST_TMPDIR/tools/geodec-cloud"
@@ -175,7 +173,7 @@ chain="riemann.h5 validity.h5 coverage.h5"
     [[ "$page" == *"cloud.1: "*"failed after 3 tries: geodec-cloud: this disk is odd"* ]]
     [[ "$page" == *"metric.1: "*"not-run"*"needs $d/cloud.h5 (failed)"* ]]
     # a tool that fails once, by a signal
-    printf '#!/bin/bash\n[ -e %q ] || { touch %q; kill -9 $$; }\nexec %q "$@"\n' "$d/once" "$d/once" "$PWD/$bin/geodec-cloud" > "$BATS_TEST_TMPDIR/tools/geodec-cloud"
+    printf '#!/bin/bash\n[ -e %q ] || { touch %q; kill -9 $$; }\nexec %q "$@"\n' "$d/once" "$d/once" "$bin/geodec-cloud" > "$BATS_TEST_TMPDIR/tools/geodec-cloud"
     run submit BIN="$BATS_TEST_TMPDIR/tools" R="$d" --runner xargs --jobs 2 "$d/metric.h5"
     [ "$status" -eq 0 ]
     [ "$(state "$d/cluster/records/cloud.1.tsv")" = "failed failed failed failed done " ]

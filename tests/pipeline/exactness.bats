@@ -5,10 +5,9 @@
 # bats file_tags=full
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=$PWD/${B:-build/release}/bin
     model=data/model/geodec-stories-f16.gguf
     out=$BATS_TEST_TMPDIR/matrix
     export PROMPTS=2 BLOCK=1 TOKENS=16 SEEDS=1 TEXTS=6 GAMMAS=1,2,3,8,16 TREES=2,16,64 CONTROLS=1

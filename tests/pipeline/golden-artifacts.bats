@@ -2,15 +2,13 @@
 # Artifacts of every kind, made by an earlier build (tests/golden/make/artifacts), are read with the same contents.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
     for f in tests/golden/artifacts/*.h5.gz; do gunzip -c "$f" > "$BATS_FILE_TMPDIR/$(basename "$f" .gz)"; done
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=$PWD/${B:-build/release}/bin
     root=$PWD
     dir=$BATS_FILE_TMPDIR
 }

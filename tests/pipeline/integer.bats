@@ -3,10 +3,10 @@
 # what is missing reads "not measured".
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    export R="$BATS_FILE_TMPDIR/r" bin=${B:-build/release}/bin EVERYWHERE_TABLE="$BATS_FILE_TMPDIR/everywhere.tsv"
+    export R="$BATS_FILE_TMPDIR/r" EVERYWHERE_TABLE="$BATS_FILE_TMPDIR/everywhere.tsv"
     # one result in integers, several in floats, of which one build failed
     {
         printf 'system\tmodel\ttokens\tcompiler\tflags\tarchitecture\tset\thash\tresult\n'
@@ -27,7 +27,6 @@ setup_file() {
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
     t=$R/integer
 }
 

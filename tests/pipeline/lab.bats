@@ -2,10 +2,10 @@
 # An experiment is one folder of pipelines/lab: a new one is added to a scratch copy of the tree.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    profile=$(basename "${B:-build/release}")
+    profile=$(basename "$B")
     tree=$BATS_TEST_TMPDIR/tree
     mkdir -p "$tree"
     cp -r Makefile VERSION mk pipelines "$tree"

@@ -4,12 +4,12 @@
 # bats file_tags=full
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
     d=$BATS_TEST_TMPDIR
     unset MODEL TEXT R MAKEFLAGS MFLAGS MAKELEVEL
-    WORDS="QUICK=1 CORPUS_STORIES=20 TOKENS=600 POINTS=150 STORE_TEXTS=6 STORE_LENGTH=64 B=${B:-build/release}"
+    WORDS="QUICK=1 CORPUS_STORIES=20 TOKENS=600 POINTS=150 STORE_TEXTS=6 STORE_LENGTH=64 B=$B"
 }
 
 # The folder has its own PATH, with a flock that says that the file system has no locks.

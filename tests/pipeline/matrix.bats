@@ -9,13 +9,13 @@
 # bats file_tags=full
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 MODELS=(ctx64 ctx128 head16 layer1 experts q8_0)
 TEXTS=(novel lines dialogue jsonl crlf unended nonlatin note35 token1 same)
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    export GEODEC_THREADS=1 W="$BATS_FILE_TMPDIR" BIN="${B:-build/release}/bin"
+    export GEODEC_THREADS=1 W="$BATS_FILE_TMPDIR" BIN="$B/bin"
     mkdir -p "$W/model" "$W/text"
     "$BIN/geodec-corpus" -q --force --seed 3 --stories 200 -o "$W/train.txt"
     "$BIN/geodec-corpus" -q --force --seed 3 --first 5000 --stories 20 -o "$W/held-out.txt"
@@ -52,8 +52,6 @@ texts() {
     printf 'a' > "$at/token1"
     for i in $(seq 500); do printf 'a '; done > "$at/same"
 }
-
-setup() { cd "$BATS_TEST_DIRNAME/../.." || return 1; }
 
 SIZES=(QUICK=1 TOKENS=600 POINTS=120 STORE_TEXTS=6 STORE_LENGTH=64 PROMPTS=2 NEW_TOKENS=8 GAMMAS=4 SEEDS=1 LOGITS=
     "VALIDITY=--starts 3 --perturbations 2 --sphere-starts 2 --bootstrap 50" "INJECTIVITY_SIZE=-a 3 --directions 2"

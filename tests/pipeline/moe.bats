@@ -2,12 +2,7 @@
 # make moe: its texts from a small tree of packages, and a small mixture from given texts.
 
 bats_require_minimum_version 1.5.0
-
-setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
-    tmp=$BATS_TEST_TMPDIR
-}
+load ../root
 
 entries() { # entries WORD N: a dictionary after its notice
     printf '00-database-info\n   a notice\n\n'

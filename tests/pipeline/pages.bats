@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Pages of docs/: links lead to files, and every table of results names its origin.
 
-setup() { cd "$BATS_TEST_DIRNAME/../.." || return 1; }
+load ../root
 
 @test "every link between pages leads to a file" {
     links=0
@@ -31,7 +31,7 @@ setup() { cd "$BATS_TEST_DIRNAME/../.." || return 1; }
 @test "a page is made from tables, with its origin" {
     printf 'rank\tloss\n0.5\t1.25\na|b\t2\n' >"$BATS_TEST_TMPDIR/sweep.tsv"
     model=data/model/geodec-stories-f16.gguf
-    pipelines/report/result-page 'A title' 'make it' "${B:-build/release}/bin" "$model" "$BATS_TEST_TMPDIR/sweep.tsv" >"$BATS_TEST_TMPDIR/page"
+    pipelines/report/result-page 'A title' 'make it' "$B/bin" "$model" "$BATS_TEST_TMPDIR/sweep.tsv" >"$BATS_TEST_TMPDIR/page"
     [ "$(head -n 1 "$BATS_TEST_TMPDIR/page")" = '# A title' ]
     grep -qx "| model | geodec-stories-f16, SHA-256 $(sha256sum <"$model" | cut -c 1-64) |" "$BATS_TEST_TMPDIR/page"
     # shellcheck disable=SC2016

@@ -2,12 +2,7 @@
 # make perspective: a small model from given texts, with its controls.
 
 bats_require_minimum_version 1.5.0
-
-setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    bin=${B:-build/release}/bin
-    tmp=$BATS_TEST_TMPDIR
-}
+load ../root
 
 @test "make perspective with given texts: the model learns, the report has the controls, and a second make does nothing" {
     "$bin/geodec-corpus" -q --stories 400 -o "$tmp/train.txt"

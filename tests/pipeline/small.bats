@@ -5,11 +5,10 @@
 # bats file_tags=full
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
     r=$BATS_TEST_TMPDIR/r
-    bin=${B:-build/release}/bin
 }
 
 tiny() { # tiny GOALS.. [NAME=VALUE..]

@@ -3,9 +3,9 @@
 # or fail, two makes at a time. First the runner alone with a test tool, then the rules of the pipeline.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
     d=$BATS_TEST_TMPDIR/r
     mkdir -p "$d/bin"
     # geodec-x IN OUT [SIDE]: counts its runs
@@ -223,12 +223,12 @@ tiny() { # tiny GOALS.. [NAME=VALUE..]
 
 @test "a rebuilt program, another setting and another text remake the results that depend on them" {
     mkdir "$d/tools"
-    ln -s "$PWD/${B:-build/release}/bin"/* "$d/tools/"
-    ln -s "$PWD/${B:-build/release}/lib" "$d/lib" # a copied tool finds the library next to its folder
+    ln -s "$bin"/* "$d/tools/"
+    ln -s "$PWD/$B/lib" "$d/lib" # a copied tool finds the library next to its folder
     made() { tiny BIN="$d/tools" "$@" | sed -n 's/^  RUN   //p' | tr '\n' ' '; }
     [ "$(made "$d/metric.h5")" = "text.txt plan.tsv activations.h5 cloud.h5 metric.h5 " ]
     [ "$(made "$d/metric.h5")" = "" ]
-    cp --remove-destination "${B:-build/release}/bin/geodec-cloud" "$d/tools/geodec-cloud"
+    cp --remove-destination "$bin/geodec-cloud" "$d/tools/geodec-cloud"
     [ "$(made "$d/metric.h5")" = "" ] # the same bytes
     printf x >> "$d/tools/geodec-cloud"
     [ "$(made "$d/metric.h5")" = "cloud.h5 " ] # and the metric of the same cloud stays
@@ -254,13 +254,13 @@ tiny() { # tiny GOALS.. [NAME=VALUE..]
     wait "$two"
     [ "$(cat "$d/one.log" "$d/two.log" | grep -c 'RUN   cloud.h5')" -eq 1 ]
     [ "$(cat "$d/one.log" "$d/two.log" | grep -c 'another make works here')" -eq 1 ]
-    "${B:-build/release}/bin/geodec-check" "$d/metric.h5"
+    "$bin/geodec-check" "$d/metric.h5"
     # other settings at the same time: the chain is complete, with the settings of the last make
     tiny "$d/metric.h5" POINTS=90 > "$d/one.log" 2>&1 &
     one=$!
     tiny "$d/metric.h5" POINTS=110 > "$d/two.log" 2>&1
     wait "$one"
-    points=$("${B:-build/release}/bin/geodec-table" "$d/metric.h5" points | sed 1d | wc -l)
+    points=$("$bin/geodec-table" "$d/metric.h5" points | sed 1d | wc -l)
     asked=$(sed -n 's/^points=//p' "$d/sizes.txt")
     [ "$points" = "$asked" ]
 }

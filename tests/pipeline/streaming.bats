@@ -3,10 +3,10 @@
 # mixture nothing is measured but the figures of the published plan.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    export R="$BATS_FILE_TMPDIR/r" bin=${B:-build/release}/bin
+    export R="$BATS_FILE_TMPDIR/r"
     shared=${GEODEC_SHARED:-../shared}
     export MIXTURE=
     for f in data/model/geodec-mixture-f16.gguf "$shared/models/moe22m-f16.gguf"; do [ ! -e "$f" ] || { MIXTURE=$f; break; }; done
@@ -15,7 +15,6 @@ setup_file() {
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
     s=$R/streaming
 }
 

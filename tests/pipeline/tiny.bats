@@ -3,9 +3,9 @@
 # with SIGKILL and started again ends with the same bytes. The folder keeps its name, which is part of the recorded command line.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
     export MODEL=data/model/geodec-stories-f16.gguf
     export TINY="MODEL=$MODEL QUICK=1 CORPUS_STORIES=30 TOKENS=1200 POINTS=250 STORE_TEXTS=12 STORE_LENGTH=96 PROMPTS=4 NEW_TOKENS=24 GAMMAS=4 SEEDS=1"
     export OUT="$BATS_FILE_TMPDIR"
@@ -18,22 +18,19 @@ sums() { # digests of every artifact in folder $1, timings apart
 }
 
 @test "every stage of the chain makes a valid artifact" {
-    cd "$BATS_TEST_DIRNAME/../.."
-    run "${B:-build/release}/bin/geodec-check" "$OUT"/one/r/*.h5
+    run "$bin/geodec-check" "$OUT"/one/r/*.h5
     [ "$status" -eq 0 ]
     [ -z "$output" ]
     [ "$(find "$OUT/one/r" -maxdepth 1 -name '*.h5' | wc -l)" -ge 12 ]
 }
 
 @test "two threads give the same bytes as one" {
-    cd "$BATS_TEST_DIRNAME/../.."
     # shellcheck disable=SC2086
     GEODEC_THREADS=2 make -s $TINY R="$OUT/two/r" geometry decoding
     diff <(sums "$OUT/one/r") <(sums "$OUT/two/r")
 }
 
 @test "a second make does nothing" {
-    cd "$BATS_TEST_DIRNAME/../.."
     # shellcheck disable=SC2086
     run make -s $TINY R="$OUT/one/r" geometry decoding
     [ "$status" -eq 0 ]
@@ -41,7 +38,6 @@ sums() { # digests of every artifact in folder $1, timings apart
 }
 
 @test "after a kill at any moment and a second run, the results have the same bytes" {
-    cd "$BATS_TEST_DIRNAME/../.."
     for delay in 0.3 0.9 1.7 3 5; do
         # shellcheck disable=SC2086
         setsid make -s $TINY R="$OUT/killed/r" geometry decoding >/dev/null 2>&1 &
@@ -57,7 +53,6 @@ sums() { # digests of every artifact in folder $1, timings apart
 }
 
 @test "slices joined by make give the same bytes" {
-    cd "$BATS_TEST_DIRNAME/../.."
     mkdir -p "$OUT/slices"
     cp -r "$OUT/one/r" "$OUT/slices/r"
     for f in christoffel coverage validity; do rm "$OUT/slices/r/$f.h5"; done

@@ -3,13 +3,12 @@
 # block is compared with the ```output block after it, in which ... matches any text.
 
 bats_require_minimum_version 1.5.0
+load ../root
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
     command -v gnuplot >/dev/null || return 0 # setup says it
     export dir=$BATS_FILE_TMPDIR
     mkdir -p "$dir/clone/build" "$dir/blocks"
-    B=${B:-build/release}
     ln -s "$PWD/$B" "$dir/clone/build/release"
     ln -s "$PWD/data" "$dir/clone/data"
     awk -v dir="$dir/blocks" '

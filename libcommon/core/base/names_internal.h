@@ -1,22 +1,35 @@
-/* Internal: names of an enumeration that is made from a list X(NAME, name, ..), with its values in the list's order. */
+/* Internal: names of enumerations. */
 #ifndef GEODEC_BASE_NAMES_INTERNAL_H
 #define GEODEC_BASE_NAMES_INTERNAL_H
 
 #include <string.h>
 
-/* Defines the functions
+/* The index of a name, or n if it is none of the n. */
+static inline int geodec__names_find(const char *const *all, int n, const char *name)
+{
+    int i = 0;
+    while (i < n && strcmp(all[i], name) != 0) i++;
+    return i;
+}
+
+/* Defines the function
+ *   const char *function(type v)            the v-th of the names that follow, "?" for a value outside of them */
+#define GEODEC__NAME(function, type, ...)                                                                              \
+    const char *function(type v)                                                                                       \
+    {                                                                                                                  \
+        static const char *const all[] = {__VA_ARGS__};                                                                \
+        return (unsigned)v < sizeof all / sizeof *all ? all[v] : "?";                                                  \
+    }
+
+/* The names of an enumeration made from a list X(NAME, name, ..), with its values in the list's order.
+ * Defines the functions
  *   const char *prefix_name(type v)         "?" for a value outside of the list
  *   type prefix_named(const char *name)     the number of values for an unknown name */
 #define GEODEC__NAMES(prefix, type, LIST)                                                                              \
     static const char *const prefix##_all[] = {LIST(GEODEC__NAMES_TEXT)};                                              \
     enum { prefix##_count = sizeof prefix##_all / sizeof *prefix##_all };                                              \
     const char *prefix##_name(type v) { return (unsigned)v < prefix##_count ? prefix##_all[v] : "?"; }                 \
-    type prefix##_named(const char *name)                                                                              \
-    {                                                                                                                  \
-        int i = 0;                                                                                                     \
-        while (i < prefix##_count && strcmp(prefix##_all[i], name) != 0) i++;                                          \
-        return (type)i;                                                                                                \
-    }
+    type prefix##_named(const char *name) { return (type)geodec__names_find(prefix##_all, prefix##_count, name); }
 #define GEODEC__NAMES_TEXT(NAME, name, ...) #name,
 
 #endif

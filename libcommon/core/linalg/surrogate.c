@@ -2,6 +2,7 @@
 
 #include "base/choose.h"
 #include "base/mem.h"
+#include "base/names_internal.h"
 #include "base/rng.h"
 #include "base/vec_internal.h"
 #include "linalg/chol.h"
@@ -16,12 +17,9 @@ const char *geodec_surrogate_name(geodec_surrogate kind) { return geodec_surroga
 
 geodec_status geodec_surrogate_find(const char *name, geodec_surrogate *kind, geodec_err *err)
 {
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(name, geodec_surrogate_names[i]) != 0) continue;
-        *kind = (geodec_surrogate)i;
-        return GEODEC_OK;
-    }
-    GEODEC_FAIL(GEODEC_INVAL, "'%s' is not a surrogate: gaussian, phase or shuffle", name);
+    const int i = geodec__names_find(geodec_surrogate_names, 3, name);
+    if (i == 3) GEODEC_FAIL(GEODEC_INVAL, "'%s' is not a surrogate: gaussian, phase or shuffle", name);
+    *kind = (geodec_surrogate)i;
     return GEODEC_OK;
 }
 

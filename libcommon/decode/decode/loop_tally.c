@@ -1,3 +1,4 @@
+#include "base/names_internal.h"
 #include "decode/loop_internal.h"
 #include "decode/tree.h"
 
@@ -109,8 +110,4 @@ double geodec_decode_acceptance(const geodec_tally *t)
     return t->reached > 0 ? (double)t->accepted / (double)t->reached : 0;
 }
 
-const char *geodec_decode_end_name(geodec_end e)
-{
-    static const char *const name[] = {"length", "stop", "context", "caller"};
-    return e >= GEODEC_END_LENGTH && e <= GEODEC_END_CALLER ? name[e] : "?";
-}
+GEODEC__NAME(geodec_decode_end_name, geodec_end, "length", "stop", "context", "caller")

@@ -1,20 +1,13 @@
 #include "measure/faults.h"
 
+#include "base/names_internal.h"
 #include "session/model.h"
 
 #include <math.h>
 #include <string.h>
 
-static const char *const names[GEODEC_FAULTS] = {"none", "margin", "stale", "sibling", "rounding"};
-
-const char *geodec_faults_name(geodec_fault f) { return (unsigned)f < GEODEC_FAULTS ? names[f] : "?"; }
-
-geodec_fault geodec_faults_named(const char *name)
-{
-    int f = 0;
-    while (f < GEODEC_FAULTS && strcmp(names[f], name) != 0) f++;
-    return (geodec_fault)f;
-}
+#define LIST(X) X(NONE, none) X(MARGIN, margin) X(STALE, stale) X(SIBLING, sibling) X(ROUNDING, rounding)
+GEODEC__NAMES(geodec_faults, geodec_fault, LIST)
 
 /* Raises the logit of each draft within the margin above the largest logit of the row that decides on it. */
 static void lift(const geodec_faulty *f, const int32_t *token, const int32_t *parent, int32_t n, float *logits)

@@ -1,5 +1,6 @@
 #include "measure/readiness.h"
 
+#include "base/names_internal.h"
 #include "io/json.h"
 
 #include <math.h>
@@ -7,11 +8,8 @@
 
 enum { SCHEMA_VERSION = 2 }; /* version 1 had the flow map's consistency as axiom */
 
-const char *geodec_readiness_name(geodec_readiness_status s)
-{
-    static const char *const name[] = {"not_ready", "degraded_geodesic", "hybrid_ready", "geodesic_ready"};
-    return s >= GEODEC_NOT_READY && s <= GEODEC_GEODESIC_READY ? name[s] : "?";
-}
+GEODEC__NAME(geodec_readiness_name, geodec_readiness_status, "not_ready", "degraded_geodesic", "hybrid_ready",
+             "geodesic_ready")
 
 geodec_readiness geodec_readiness_none(void)
 {

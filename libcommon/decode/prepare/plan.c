@@ -1,6 +1,6 @@
 #include "prepare/plan.h"
 
-static double smaller(double a, double b) { return a < b ? a : b; }
+#include "base/extremes_internal.h"
 
 static int32_t length_of(int32_t n_ctx, int64_t tokens)
 {
@@ -16,10 +16,10 @@ geodec_status geodec_prepare_plan_make(double seconds, const geodec_prepare_spee
     if (!(seconds > 0) || !(speed->read > 0) || !(speed->sample >= 0) || n_ctx < 2 || available < 0)
         GEODEC_FAIL(GEODEC_RANGE, "%g seconds at %g tokens a second, a context of %d", seconds, speed->read, n_ctx);
     const double time = GEODEC_PREPARE_STORE_SHARE * seconds, most = GEODEC_PREPARE_TOKENS_MAX;
-    const double text = smaller(smaller((double)available, most), time * speed->read);
+    const double text = geodec__min_f64(geodec__min_f64((double)available, most), time * speed->read);
     double sample = 0;
     if (speed->sample > 0)
-        sample = smaller(most - text, (time - text / speed->read) / (1 / speed->sample + 1 / speed->read));
+        sample = geodec__min_f64(most - text, (time - text / speed->read) / (1 / speed->sample + 1 / speed->read));
     if (sample < 0) sample = 0;
     geodec_prepare_plan p = {.text_tokens = (int64_t)text, .sample_tokens = (int64_t)sample};
     const int64_t tokens = p.text_tokens + p.sample_tokens;

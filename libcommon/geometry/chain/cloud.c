@@ -1,6 +1,7 @@
 #include "chain/cloud.h"
 
 #include "artifact/binding.h"
+#include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "chain/cloud_internal.h"
@@ -11,8 +12,6 @@
 #include <string.h>
 
 enum { SLAB = GEODEC__CLOUD_SLAB, MAX_ROWS = 1 << 30 };
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 geodec_cloud_options geodec_cloud_defaults(void)
 {
@@ -374,7 +373,7 @@ static void summarise(const geodec__cloud_run *b, const geodec_pca *pca, geodec_
     int64_t k_int = b->o->k_int;
     if (k_int == 0) k_int = isfinite(fit) ? (int64_t)llround(fmin(fit, 1e6)) : pca->k; /* not measured: all */
     if (k_int < 1) k_int = 1;
-    s->k_int = least(k_int, pca->k);
+    s->k_int = geodec__min(k_int, pca->k);
 }
 
 geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_cloud_options *o, geodec_artifact *out,
@@ -414,7 +413,7 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
         GEODEC_THROW(GEODEC_RANGE, "intrinsic dimension %lld is above the %lld components", (long long)o->k_int,
                      (long long)pca.k);
     }
-    const int64_t n_sample = least(b.points, o->twonn_points);
+    const int64_t n_sample = geodec__min(b.points, o->twonn_points);
     GEODEC_NEW(given, n_sample * b.d);
     GEODEC_NEW(kept, n_sample * pca.k);
     GEODEC_TRY(geodec_artifact_set_dim(out, "N", b.points, err));
@@ -473,7 +472,7 @@ static geodec_status subsets_of_points(geodec__cloud_run *b, const geodec_cloud_
     for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
         subset[t].points = b->size[t];
         GEODEC_TRY(geodec_pca_spectrum_rows(b->size[t], p->k, shuffled, b->pool, value, err));
-        subset[t].components = geodec_pca_pick(least(b->size[t] - 1, p->k), value, b->o->variance);
+        subset[t].components = geodec_pca_pick(geodec__min(b->size[t] - 1, p->k), value, b->o->variance);
         twonn[t] = &subset[t].twonn;
     }
     if (p->components > 0) subset[GEODEC_CLOUD_SUBSETS - 1].components = p->components;

@@ -1,3 +1,4 @@
+#include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "chain/cloud_internal.h"
@@ -5,15 +6,13 @@
 #include <math.h>
 #include <string.h>
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 geodec_status geodec__cloud_twonn(const geodec__cloud_run *b, int64_t d, const double *x, const char *stream,
                                   geodec_twonn *const out[GEODEC_CLOUD_SUBSETS], geodec_err *err)
 {
     geodec_twonn_options o = geodec_twonn_defaults();
     o.seed = b->o->seed;
     for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
-        const int64_t n = least(b->size[t], b->o->twonn_points);
+        const int64_t n = geodec__min(b->size[t], b->o->twonn_points);
         o.stream = geodec_rng_id(stream, (uint64_t)t);
         const geodec_status st = geodec_twonn_estimate(n, d, x, &o, b->pool, b->hooks, out[t], err);
         if (st != GEODEC_SCARCE) GEODEC_PASS(st);
@@ -35,7 +34,7 @@ static geodec_status noise_twonn(const geodec__cloud_run *b, int64_t d, const do
 {
     geodec_status st = GEODEC_OK;
     double *x = NULL;
-    const int64_t top = least(b->points, b->o->twonn_points);
+    const int64_t top = geodec__min(b->points, b->o->twonn_points);
     GEODEC_NEW(x, top * d);
     geodec__cloud_gaussian(top, d, eigenvalue, b->o->seed, geodec_rng_id("cloud-control", 0), x);
     GEODEC_TRY(geodec__cloud_twonn(b, d, x, "cloud-control-twonn", out, err));
@@ -57,16 +56,16 @@ geodec_status geodec__cloud_control(const geodec__cloud_run *b, const geodec_pca
         kept[t] = &subset[t].kept;
     }
     GEODEC_TRY(noise_twonn(b, live, pca->eigenvalue, given, err));
-    GEODEC_TRY(noise_twonn(b, least(pca->k, live), pca->eigenvalue, kept, err));
-    const int64_t most = least(b->points, b->o->control_points);
+    GEODEC_TRY(noise_twonn(b, geodec__min(pca->k, live), pca->eigenvalue, kept, err));
+    const int64_t most = geodec__min(b->points, b->o->control_points);
     GEODEC_NEW(x, most * live);
     GEODEC_NEW(value, live);
     geodec__cloud_gaussian(most, live, pca->eigenvalue, b->o->seed, geodec_rng_id("cloud-control", 1), x);
     for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
-        subset[t].points = least(b->size[t], most);
+        subset[t].points = geodec__min(b->size[t], most);
         GEODEC_TRY(geodec_hooks_progress(b->hooks, "control", t, GEODEC_CLOUD_SUBSETS, err));
         GEODEC_TRY(geodec_pca_spectrum_rows(subset[t].points, live, x, b->pool, value, err));
-        subset[t].components = geodec_pca_pick(least(subset[t].points - 1, live), value, b->o->variance);
+        subset[t].components = geodec_pca_pick(geodec__min(subset[t].points - 1, live), value, b->o->variance);
     }
 done:
     GEODEC_FREE(x, value);

@@ -1,6 +1,7 @@
 #include "chain/cloud_needs.h"
 
 #include "base/clock.h"
+#include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "chain/cloud_internal.h"
@@ -25,13 +26,10 @@ enum {
 
 #define SAMPLE_WORK INT64_C(2000000000)
 
-static double larger(double a, double b) { return a > b ? a : b; }
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 double geodec_cloud_bytes(const geodec_cloud_sizes *z, int64_t control_points, int64_t threads)
 {
     const double R = (double)z->rows, N = (double)z->points, d = (double)z->d, K = (double)z->k, S = (double)z->sample,
-                 C = (double)least(z->points, control_points), t = (double)threads;
+                 C = (double)geodec__min(z->points, control_points), t = (double)threads;
     const double buffers = SLAB * d * (4 + 8) + SLAB * d * (double)z->layers * (z->half ? 2 : 4) + 8 * d, rows = 8 * R;
     const double digests = R * (double)sizeof(geodec__cloud_digest) + (4 + 8 + 8) * R; /* norms twice */
     /* three moments and three of a block; the covariance, its eigenvectors and the work space of the eigenproblem */
@@ -41,11 +39,14 @@ double geodec_cloud_bytes(const geodec_cloud_sizes *z, int64_t control_points, i
     /* the sample as it was given and its kept coordinates; TwoNN copies the first */
     const double basis = 8 * K * d, sample = S * (d + K) * 8,
                  twonn = S * d * 8 + S * (16 + 2 * 12 + 1) + geodec_knn_bytes(z->sample, z->d, 0, 2, threads);
-    const double dimension = basis + sample + larger(SLAB * K * 8 + t * 64 * d * 8, twonn);
+    const double dimension = basis + sample + geodec__max_f64(SLAB * K * 8 + t * 64 * d * 8, twonn);
     const double control =
-        basis + larger(S * d * 8 + twonn, C * d * 8 + (z->points > z->d ? 4 * 8 * d * d : 8 * (C * d + 2 * C * C)));
+        basis +
+        geodec__max_f64(S * d * 8 + twonn, C * d * 8 + (z->points > z->d ? 4 * 8 * d * d : 8 * (C * d + 2 * C * C)));
     const double save = basis + 12 * R + 4 * N;
-    return buffers + rows + larger(larger(digests, components), larger(larger(dimension, control), save));
+    return buffers + rows +
+           geodec__max_f64(geodec__max_f64(digests, components),
+                           geodec__max_f64(geodec__max_f64(dimension, control), save));
 }
 
 /* What the trials share. Times in processor seconds. */
@@ -95,7 +96,7 @@ done:
 static geodec_status time_digests(trials *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t rows = t->in->rows, hashed = least(t->m, HASHED), sorted = least(rows, SORTED);
+    const int64_t rows = t->in->rows, hashed = geodec__min(t->m, HASHED), sorted = geodec__min(rows, SORTED);
     geodec__cloud_digest *all = NULL;
     char hex[GEODEC_SHA256_HEX];
     double sum = 0;
@@ -140,13 +141,13 @@ static geodec_status time_components(trials *t, geodec_err *err)
     }
     double begin = now();
     if (d > EIGEN_MOST)
-        GEODEC_TRY(geodec_pca_spectrum_rows(least(t->m, EIGEN_MOST), d, t->x, t->pool, value, err));
+        GEODEC_TRY(geodec_pca_spectrum_rows(geodec__min(t->m, EIGEN_MOST), d, t->x, t->pool, value, err));
     else
         GEODEC_TRY(geodec_pca_spectrum_moments(&m, value, err));
     t->values = (now() - begin) * wide;
     begin = now();
     if (d > EIGEN_MOST)
-        GEODEC_TRY(geodec_pca_from_rows(least(t->m, EIGEN_MOST), d, t->x, t->o->variance, t->pool, &t->pca, err));
+        GEODEC_TRY(geodec_pca_from_rows(geodec__min(t->m, EIGEN_MOST), d, t->x, t->o->variance, t->pool, &t->pca, err));
     else
         GEODEC_TRY(geodec_pca_from_moments(&m, t->o->variance, &t->pca, err));
     t->vectors = (now() - begin) * wide;
@@ -169,7 +170,7 @@ static geodec_status time_bootstrap(int64_t n, double *each, geodec_err *err)
     geodec_twonn_options o = geodec_twonn_defaults();
     geodec_twonn ignored;
     double *d2 = NULL;
-    const int64_t m = least(n, BOOTSTRAP);
+    const int64_t m = geodec__min(n, BOOTSTRAP);
     GEODEC_NEW(d2, 2 * m);
     for (int64_t i = 0; i < m; i++) {
         d2[2 * i] = 1 + (double)i;
@@ -204,7 +205,7 @@ static geodec_status add_twonn(trials *t, int64_t n, double budget, const geodec
 {
     geodec_status st = GEODEC_OK;
     double *x = NULL, bootstrap = 0, serial = 0, parallel = 0;
-    const int64_t k = t->pca.k, live = t->pca.values, m = least(t->m, n);
+    const int64_t k = t->pca.k, live = t->pca.values, m = geodec__min(t->m, n);
     GEODEC_TRY(time_bootstrap(n, &bootstrap, err));
     GEODEC_TRY(time_twonn(t, n, m, t->d, t->x, bootstrap, budget / 4, hooks, &serial, &parallel, err));
     GEODEC_TRY(time_twonn(t, n, m, k, t->y, bootstrap, budget / 4, hooks, &serial, &parallel, err));
@@ -233,7 +234,7 @@ int64_t geodec__cloud_widest(const geodec_cloud_options *o, int64_t d)
 static int64_t sketch_width(int64_t widest, int64_t k)
 {
     for (int64_t w = GEODEC__CLOUD_FIRST_WIDTH; widest > 0; w *= 2) {
-        const int64_t width = least(w, widest);
+        const int64_t width = geodec__min(w, widest);
         if (width - GEODEC_SKETCH_OVERSAMPLE >= k) return width;
         if (width == widest) break;
     }
@@ -272,7 +273,7 @@ static geodec_status add_times(trials *t, const geodec_cloud_sizes *z, const geo
     if (part->part) return GEODEC_OK;
     geodec_needs_time(needs, "coordinates", N * t->read, N * t->project);
     GEODEC_PASS(add_twonn(t, z->sample, budget, hooks, needs, err));
-    const double C = (double)least(z->points, t->o->control_points), d = (double)z->d;
+    const double C = (double)geodec__min(z->points, t->o->control_points), d = (double)z->d;
     const double cube = C > d ? 3 : pow(C / d, 3) * (1 + 1 / 8. + 1 / 64.);
     geodec_needs_time(needs, "control_spectrum", cube * t->values + t->normal * C * d, 1.75 * C * t->moments);
     return GEODEC_OK;
@@ -285,11 +286,11 @@ geodec_status geodec_cloud_needs(const geodec_activations *states, const geodec_
     geodec_status st = GEODEC_OK;
     geodec_cloud_sizes z = {.rows = states->rows, .layers = states->layers, .d = states->d, .half = states->half};
     trials t = {.in = states, .o = o, .pool = pool, .d = states->d};
-    z.points = o->max_points > 0 ? least(o->max_points, z.rows) : z.rows;
-    z.sample = least(z.points, o->twonn_points);
-    t.m = least(z.rows, 2 * z.d < SAMPLE_LEAST ? SAMPLE_LEAST : least(2 * z.d, SAMPLE_MOST));
+    z.points = o->max_points > 0 ? geodec__min(o->max_points, z.rows) : z.rows;
+    z.sample = geodec__min(z.points, o->twonn_points);
+    t.m = geodec__min(z.rows, 2 * z.d < SAMPLE_LEAST ? SAMPLE_LEAST : geodec__min(2 * z.d, SAMPLE_MOST));
     /* as many as TwoNN takes, if their sums and coordinates take at most SAMPLE_WORK products */
-    const int64_t fit = least(least(z.rows, z.sample), SAMPLE_WORK / (z.d * z.d));
+    const int64_t fit = geodec__min(geodec__min(z.rows, z.sample), SAMPLE_WORK / (z.d * z.d));
     t.m = t.m > fit ? t.m : fit;
     if (z.points < GEODEC_CLOUD_MIN_POINTS)
         GEODEC_THROW(GEODEC_SCARCE, "%lld states; a cloud needs at least %d", (long long)z.points,
@@ -298,10 +299,10 @@ geodec_status geodec_cloud_needs(const geodec_activations *states, const geodec_
     GEODEC_TRY(read_sample(&t, err));
     GEODEC_TRY(time_digests(&t, err));
     GEODEC_TRY(time_components(&t, err));
-    z.k = least(t.pca.k, z.points - 1);
+    z.k = geodec__min(t.pca.k, z.points - 1);
     z.width = sketch_width(z.points > z.d ? geodec__cloud_widest(o, z.d) : 0, z.k);
     const geodec_size_dim dims[] = {
-        {"N", z.points}, {"K", z.k}, {"d", z.d}, {"E", least(z.d, z.points - 1)}, {"T", GEODEC_CLOUD_SUBSETS}};
+        {"N", z.points}, {"K", z.k}, {"d", z.d}, {"E", geodec__min(z.d, z.points - 1)}, {"T", GEODEC_CLOUD_SUBSETS}};
     GEODEC_TRY(geodec_size_of(&geodec_cloud_kind, 5, dims, NULL, size, err));
     geodec_needs_size(needs, "rows", (double)z.rows);
     geodec_needs_size(needs, "points", (double)z.points);

@@ -1,6 +1,7 @@
 #include "chain/field_needs.h"
 
 #include "artifact/binding.h"
+#include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "base/pilot.h"
 
@@ -23,8 +24,6 @@ static geodec_status slice(geodec_shard shard, int64_t all, int64_t *first, int6
     *count = end - *first;
     return GEODEC_OK;
 }
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- symbols ----------------------------------------------------------------------------------------------------- */
 
@@ -72,14 +71,14 @@ geodec_status geodec_christoffel_needs(const geodec_space *s, int64_t points, co
     geodec_pilot plain, both;
     int64_t first = 0, count = 0;
     GEODEC_PASS(slice(o->shard, points, &first, &count, err));
-    const int64_t controls = least(o->control, points) * count / points;
+    const int64_t controls = geodec__min(o->control, points) * count / points;
     const geodec_size_dim dims[] = {{"M", count}, {"n", s->n}, {"C", controls}};
     GEODEC_PASS(geodec_size_of(&geodec_christoffel_kind, 3, dims, NULL, size, err));
     GEODEC_PASS(
-        geodec_pilot_run(symbols_trial, &p, least(4, points), points, (1 - control_share) * budget, &plain, err));
+        geodec_pilot_run(symbols_trial, &p, geodec__min(4, points), points, (1 - control_share) * budget, &plain, err));
     p.control = true;
-    GEODEC_PASS(
-        geodec_pilot_run(symbols_trial, &p, least(4, points), least(64, points), control_share * budget, &both, err));
+    GEODEC_PASS(geodec_pilot_run(symbols_trial, &p, geodec__min(4, points), geodec__min(64, points),
+                                 control_share * budget, &both, err));
     const double control = both.item > plain.item ? both.item - plain.item : 0;
     geodec_needs_size(needs, "points", (double)count);
     geodec_needs_size(needs, "dimension", (double)s->n);
@@ -108,7 +107,7 @@ static geodec_status curvature_trial(void *ctx, int64_t items, geodec_err *err)
     geodec_riemann_options o = p->o;
     geodec_riemann r = {0};
     o.shard = (geodec_shard){0, 0};
-    o.given = least(o.given, items);
+    o.given = geodec__min(o.given, items);
     o.samples = o.midpoints = items; /* twice as many points */
     o.control = 0;
     GEODEC_TRY(geodec_riemann_compute(p->metric, p->s, NULL, &o, p->pool, p->hooks, &r, err));
@@ -123,8 +122,8 @@ geodec_status geodec_riemann_needs(const geodec_metric *metric, const geodec_spa
 {
     curvature p = {.metric = metric, .s = s, .o = *o, .pool = pool, .hooks = hooks};
     geodec_pilot pilot;
-    const int64_t n = s->n, samples = o->samples > 0 ? least(o->samples, metric->points) : metric->points;
-    const int64_t edges = least(o->midpoints, samples);
+    const int64_t n = s->n, samples = o->samples > 0 ? geodec__min(o->samples, metric->points) : metric->points;
+    const int64_t edges = geodec__min(o->midpoints, samples);
     int64_t all = o->x ? o->given : samples + edges, first = 0, count = 0;
     for (int64_t i = 0; paths && i < paths->paths; i++) all += paths->good[i] > paths->good[i] / 2 ? 2 : 1;
     GEODEC_PASS(slice(o->shard, all, &first, &count, err));
@@ -132,7 +131,7 @@ geodec_status geodec_riemann_needs(const geodec_metric *metric, const geodec_spa
     GEODEC_PASS(geodec_size_of(&geodec_riemann_kind, 2, dims, o->tensors ? "/riemann" : NULL, size, err));
     const int64_t most = o->x ? o->given : metric->points, each = o->x ? 1 : 2;
     if (most < 1) GEODEC_FAIL(GEODEC_RANGE, "curvature at %lld points", (long long)most);
-    GEODEC_PASS(geodec_pilot_run(curvature_trial, &p, least(2, most), most, budget, &pilot, err));
+    GEODEC_PASS(geodec_pilot_run(curvature_trial, &p, geodec__min(2, most), most, budget, &pilot, err));
     geodec_needs_size(needs, "points", (double)count);
     geodec_needs_size(needs, "dimension", (double)n);
     geodec_needs_size(needs, "pilot_points", (double)(each * pilot.items));
@@ -142,7 +141,7 @@ geodec_status geodec_riemann_needs(const geodec_metric *metric, const geodec_spa
     geodec_needs_time(needs, "points", pilot.fixed, pilot.item * (double)count / (double)each);
     if (o->control > 0 && !o->x && metric->kind == GEODEC_METRIC_MAHALANOBIS) { /* at fewer sites */
         const double sites = (double)geodec_riemann_noise_sites(metric) / (double)metric->points;
-        const double controls = (double)(o->control + least(o->midpoints, o->control));
+        const double controls = (double)(o->control + geodec__min(o->midpoints, o->control));
         geodec_needs_size(needs, "controls", controls);
         geodec_needs_time(needs, "controls", 0, pilot.item * controls * sites / (double)each);
     }
@@ -193,7 +192,7 @@ static geodec_status count_paths(const geodec_metric *m, const geodec_artifact *
         for (int64_t i = 1; i < m->points; i++)
             able += sequence[i] == sequence[i - 1] && (int64_t)position[i] == (int64_t)position[i - 1] + 1;
     }
-    *count = o->paths > 0 ? least(o->paths, able) : able;
+    *count = o->paths > 0 ? geodec__min(o->paths, able) : able;
 done:
     GEODEC_FREE(sequence, position);
     return st;
@@ -212,13 +211,13 @@ geodec_status geodec_geodesics_needs(const geodec_metric *metric, const geodec_s
     GEODEC_PASS(slice(o->shard, all, &first, &count, err));
     const geodec_size_dim dims[] = {{"P", count}, {"S", o->path.steps + 1}, {"n", s->n}};
     GEODEC_PASS(geodec_size_of(&geodec_geodesics_kind, 3, dims, NULL, size, err));
-    const int64_t controls = o->control > first ? least(o->control - first, count) : 0;
-    GEODEC_PASS(geodec_pilot_run(paths_trial, &p, least(4, all), all,
+    const int64_t controls = o->control > first ? geodec__min(o->control - first, count) : 0;
+    GEODEC_PASS(geodec_pilot_run(paths_trial, &p, geodec__min(4, all), all,
                                  controls > 0 ? (1 - control_share) * budget : budget, &plain, err));
     p.control = true;
     if (controls > 0)
-        GEODEC_PASS(
-            geodec_pilot_run(paths_trial, &p, least(2, all), least(16, all), control_share * budget, &both, err));
+        GEODEC_PASS(geodec_pilot_run(paths_trial, &p, geodec__min(2, all), geodec__min(16, all), control_share * budget,
+                                     &both, err));
     const double control = both.item > plain.item ? both.item - plain.item : 0;
     geodec_needs_size(needs, "paths", (double)count);
     geodec_needs_size(needs, "steps", (double)o->path.steps);
@@ -300,16 +299,16 @@ geodec_status geodec_propagators_needs(const geodec_space *s, const geodec_geode
     geodec_pilot plain, both = {0};
     int64_t first = 0, count = 0;
     GEODEC_PASS(slice(o->shard, g->paths, &first, &count, err));
-    const int64_t controls = least(o->control, g->paths) * count / g->paths;
+    const int64_t controls = geodec__min(o->control, g->paths) * count / g->paths;
     const geodec_size_dim dims[] = {{"P", count}, {"S", g->nodes}, {"n", g->n}, {"m", 2 * g->n}, {"C", controls}};
     GEODEC_PASS(geodec_size_of(&geodec_propagators_kind, 5, dims,
                                o->flow ? "/flow /symplectic /volume /norm" : "/symplectic /volume /norm", size, err));
-    GEODEC_PASS(geodec_pilot_run(flows_trial, &p, least(4, g->paths), g->paths,
+    GEODEC_PASS(geodec_pilot_run(flows_trial, &p, geodec__min(4, g->paths), g->paths,
                                  controls > 0 ? (1 - control_share) * budget : budget, &plain, err));
     p.control = true;
     if (controls > 0)
-        GEODEC_PASS(geodec_pilot_run(flows_trial, &p, least(2, g->paths), least(16, g->paths), control_share * budget,
-                                     &both, err));
+        GEODEC_PASS(geodec_pilot_run(flows_trial, &p, geodec__min(2, g->paths), geodec__min(16, g->paths),
+                                     control_share * budget, &both, err));
     const double control = both.item > plain.item ? both.item - plain.item : 0;
     geodec_needs_size(needs, "paths", (double)count);
     geodec_needs_size(needs, "steps", (double)(g->nodes - 1));

@@ -1,4 +1,5 @@
 /* Metrics with given matrices: other kinds of metric, and the test spaces. */
+#include "base/names_internal.h"
 #include "chain/metric_internal.h"
 
 #include "base/mem.h"
@@ -36,8 +37,7 @@ const char *geodec_metric_type_name(geodec_metric_type kind)
 
 geodec_status geodec_metric_type_find(const char *name, geodec_metric_type *kind, geodec_err *err)
 {
-    int i = 0;
-    while (i < GEODEC_METRIC_KINDS && strcmp(name, geodec_metric_type_names[i]) != 0) i++;
+    const int i = geodec__names_find(geodec_metric_type_names, GEODEC_METRIC_KINDS, name);
     if (i == GEODEC_METRIC_KINDS) GEODEC_FAIL(GEODEC_NOTFOUND, "no metric of kind '%s'", name);
     *kind = (geodec_metric_type)i;
     return GEODEC_OK;

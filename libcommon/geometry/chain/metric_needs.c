@@ -2,6 +2,7 @@
 
 #include "artifact/binding.h"
 #include "base/clock.h"
+#include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "base/pilot.h"
 #include "chain/metric_internal.h"
@@ -9,8 +10,6 @@
 #include "linalg/knn_pilot.h"
 
 #include <string.h>
-
-static double larger(double a, double b) { return a > b ? a : b; }
 
 double geodec_metric_bytes(int64_t in_file, int64_t K, int64_t points, int64_t n, int64_t k, int64_t threads)
 {
@@ -20,7 +19,7 @@ double geodec_metric_bytes(int64_t in_file, int64_t K, int64_t points, int64_t n
     const double read = (double)in_file * (8 * (double)K + 20) + N * coordinates;
     const double search = geodec_knn_bytes(points, n, 0, k, threads) + 8 * N;
     const double control = (double)in_file * 20 + N * (2 * coordinates + 2 * tables);
-    return larger(read, control + larger(search, slab < N * matrix ? slab : N * matrix));
+    return geodec__max_f64(read, control + geodec__max_f64(search, slab < N * matrix ? slab : N * matrix));
 }
 
 typedef struct trial {

@@ -1,6 +1,7 @@
 #include "neighbours/needs.h"
 
 #include "base/clock.h"
+#include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "linalg/knn_pilot.h"
 #include "neighbours/slabs_internal.h"
@@ -15,8 +16,6 @@ static int64_t slabs(const geodec_neighbours_options *o, const geodec_neighbours
     return geodec__neighbours_slabs(o, s->rows, s->d);
 }
 
-static double larger(double a, double b) { return a > b ? a : b; }
-
 double geodec_neighbours_bytes(const geodec_neighbours_source *points, const geodec_neighbours_source *queries,
                                const geodec_neighbours_options *o, int64_t threads)
 {
@@ -27,7 +26,7 @@ double geodec_neighbours_bytes(const geodec_neighbours_source *points, const geo
     const double own = rows * (16 * d + 24 * k + 16), result = rows * (12 * k + 12);
     const double search = geodec_knn_bytes(n, points->d, queries ? m : 0, o->k, threads);
     const bool whole = ns == 1 && ms == 1;
-    double bytes = own + larger(search, result);
+    double bytes = own + geodec__max_f64(search, result);
     if (!whole || queries) bytes += (double)n * (8 * d + 4);
     if (!whole && geodec_comm_size(o->comm) > 1) bytes += (double)n * (8 * d + 4);
     if (whole && geodec_comm_size(o->comm) == 1 && !o->parts) return bytes;
@@ -85,7 +84,7 @@ static geodec_status time_check(const geodec_neighbours_source *p, const geodec_
     const double begin = geodec_clock_process_seconds();
     GEODEC_TRY(geodec_neighbours_check(&part, q ? q : NULL, k, checked, row, index, dist2, NULL, &differ, err));
     const double all = (geodec_clock_process_seconds() - begin) * (double)p->rows / (double)part.rows;
-    *seconds = larger(all, read);
+    *seconds = geodec__max_f64(all, read);
 done:
     GEODEC_FREE(index, dist2, row);
     return st;

@@ -3,6 +3,7 @@
 #include "artifact/binding.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/names_internal.h"
 #include "base/rng.h"
 #include "linalg/eig.h"
 #include "linalg/expm.h"
@@ -14,11 +15,7 @@
 
 enum { MAX_N = 16, ROUNDS = 7, QUERIES = 1024, FEW = 64, KEEP = 8 };
 
-const char *geodec_lookup_queries_name(geodec_lookup_queries k)
-{
-    static const char *const names[] = {"near", "fresh", "own", "cloud"};
-    return names[k];
-}
+GEODEC__NAME(geodec_lookup_queries_name, geodec_lookup_queries, "near", "fresh", "own", "cloud")
 
 static geodec_status random_metric(int64_t n, double condition, geodec_rng *r, double *g, geodec_err *err)
 {

@@ -1,6 +1,7 @@
 #include "documents/documents.h"
 
 #include "base/mem.h"
+#include "base/names_internal.h"
 #include "documents/documents_internal.h"
 #include "io/file.h"
 
@@ -22,8 +23,7 @@ const char *geodec_documents_separator_name(geodec_documents_separator s)
 
 geodec_status geodec_documents_separator_of(const char *word, geodec_documents_separator *out, geodec_err *err)
 {
-    int i = 0;
-    while (i < GEODEC_SEPARATOR_COUNT && strcmp(word, words[i]) != 0) i++;
+    const int i = geodec__names_find(words, GEODEC_SEPARATOR_COUNT, word);
     if (i == GEODEC_SEPARATOR_COUNT)
         GEODEC_FAIL(GEODEC_INVAL, "separator '%s' is none of %s", word, GEODEC_SEPARATOR_CHOICES);
     *out = (geodec_documents_separator)i;

@@ -1,5 +1,6 @@
 #include "documents/plan.h"
 
+#include "base/extremes_internal.h"
 #include "base/split.h"
 
 #include <inttypes.h>
@@ -73,7 +74,6 @@ static void GEODEC_PRINTF(5, 6) size_row(table *t, const char *name, int64_t ask
         NUMBER(t, name, got, "%lld asked for; %s", (long long)asked, text);
 }
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t at_least_one(int64_t a) { return a < 1 ? 1 : a; }
 
 /* Documents that begin within the first `tokens` tokens. */
@@ -105,18 +105,18 @@ geodec_status geodec_plan_make(const geodec_plan_model *m, const geodec_document
     NUMBER(&t, "layers", m->layers, "of the model");
     NUMBER(&t, "width", m->width, "of the model");
     NUMBER(&t, "vocabulary", m->vocabulary, "of the model");
-    s->tokens = at_least_one(smaller(asked->tokens, text_tokens));
+    s->tokens = at_least_one(geodec__min(asked->tokens, text_tokens));
     size_row(&t, "tokens", asked->tokens, s->tokens, "the text has %lld%s", (long long)text_tokens,
              m->bos ? " with BOS" : "");
-    s->points = smaller(asked->points, s->tokens);
+    s->points = geodec__min(asked->points, s->tokens);
     size_row(&t, "points", asked->points, s->points, "%lld tokens are read", (long long)s->tokens);
     size_row(&t, "store_texts", asked->store_texts, s->store_texts, "%s", "");
-    s->store_length = smaller(asked->store_length, m->context);
+    s->store_length = geodec__min(asked->store_length, m->context);
     size_row(&t, "store_length", asked->store_length, s->store_length, "the model's context is %lld",
              (long long)m->context);
-    s->new_tokens = at_least_one(smaller(asked->new_tokens, m->context / 2));
+    s->new_tokens = at_least_one(geodec__min(asked->new_tokens, m->context / 2));
     const int64_t lead = m->bos ? 1 : 0, room = at_least_one(m->context - s->new_tokens);
-    const int64_t fits = at_least_one(smaller(asked->prompt_length, room)), text = at_least_one(fits - lead);
+    const int64_t fits = at_least_one(geodec__min(asked->prompt_length, room)), text = at_least_one(fits - lead);
     int64_t piece = text;
     geodec_plan_prompts(own, &s->prompts, &piece);
     if (s->prompts < 1) s->prompts = 1;

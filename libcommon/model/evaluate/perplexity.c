@@ -1,6 +1,7 @@
 #include "evaluate/perplexity.h"
 
 #include "base/clock.h"
+#include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "base/tasks.h"
 #include "integer/scores/scores.h"
@@ -12,8 +13,6 @@
 enum { WINDOW_MAX = 1 << 20 };
 
 /* ---- windows of the tokens of a text ----------------------------------------------------------------------------- */
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 int64_t geodec_perplexity_count(const geodec_perplexity_options *o, bool bos, int64_t n)
 {
@@ -27,7 +26,7 @@ int64_t geodec_perplexity_count(const geodec_perplexity_options *o, bool bos, in
         count = n / each;
         if (n - count * each >= 2 - lead) count++; /* the rest, if a token of it can be scored */
     }
-    return o->max_windows > 0 ? smaller(count, o->max_windows) : count;
+    return o->max_windows > 0 ? geodec__min(count, o->max_windows) : count;
 }
 
 geodec_perplexity_span geodec_perplexity_span_at(const geodec_perplexity_options *o, bool bos, int64_t n, int64_t i)
@@ -35,7 +34,7 @@ geodec_perplexity_span geodec_perplexity_span_at(const geodec_perplexity_options
     const int64_t lead = bos ? 1 : 0, length = n + lead;
     geodec_perplexity_span s = {.scored = 1};
     if (o->stride) { /* positions in BOS, token 0, token 1, ... */
-        const int64_t begin = i * o->stride, end = smaller(begin + o->window, length);
+        const int64_t begin = i * o->stride, end = geodec__min(begin + o->window, length);
         s.bos = bos && begin == 0;
         s.first = s.bos ? 0 : begin - lead;
         s.count = end - lead - s.first;
@@ -43,7 +42,7 @@ geodec_perplexity_span geodec_perplexity_span_at(const geodec_perplexity_options
     } else {
         s.bos = bos;
         s.first = i * (o->window - lead);
-        s.count = smaller(o->window - lead, n - s.first);
+        s.count = geodec__min(o->window - lead, n - s.first);
     }
     return s;
 }

@@ -1,6 +1,7 @@
 #include "evaluate/residual.h"
 
 #include "base/mem.h"
+#include "base/names_internal.h"
 #include "base/rng.h"
 #include "evaluate/perplexity.h"
 #include "io/tsv.h"
@@ -10,11 +11,7 @@
 
 enum { ROWS = 64 /* rows of a pass */ };
 
-const char *geodec_residual_name(geodec_residual_what w)
-{
-    static const char *const names[] = {"state", "attention", "feed"};
-    return names[w];
-}
+GEODEC__NAME(geodec_residual_name, geodec_residual_what, "state", "attention", "feed")
 
 void geodec_residual_free(geodec_residual_profile *p)
 {

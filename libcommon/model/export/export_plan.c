@@ -1,12 +1,11 @@
 /* Sequences cut into windows. A continued window consists of BOS and the tokens that follow. */
+#include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "export/export_internal.h"
 
 #include <stdlib.h>
 
 #include <string.h>
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 void geodec__export_plan_init(geodec__plan *p, const geodec_model *m, const geodec_export_options *o,
                               const geodec_export_source *source)
@@ -53,7 +52,7 @@ static geodec_status cut(geodec__plan *p, int64_t room, bool *got, geodec_err *e
     s.document = (int32_t)(p->documents - 1);
     s.repeated = p->at > 0 && p->bos >= 0 && room > 1;
     if (s.repeated) token[s.n++] = p->bos;
-    const int64_t own = smaller(room - s.n, p->n_rest - p->at);
+    const int64_t own = geodec__min(room - s.n, p->n_rest - p->at);
     memcpy(token + s.n, p->rest + p->at, (size_t)own * sizeof *token);
     s.n += (int32_t)own;
     p->at += own;
@@ -76,7 +75,7 @@ geodec_status geodec__export_plan_next(geodec__plan *p, int64_t max_windows, int
     p->n = p->n_token = p->n_rows = 0;
     while (got && p->n < max_windows && (p->n == 0 || max_tokens - p->n_token >= p->o->window)) {
         const int64_t left = p->o->max_tokens ? p->o->max_tokens - p->tokens : p->o->window;
-        GEODEC_PASS(cut(p, smaller(left, p->o->window), &got, err));
+        GEODEC_PASS(cut(p, geodec__min(left, p->o->window), &got, err));
     }
     return GEODEC_OK;
 }

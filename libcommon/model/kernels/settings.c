@@ -1,6 +1,8 @@
 /* Instruction sets of this processor. Apart from the kernels, so that a program can ask without linking them. */
 #include "kernels/settings.h"
 
+#include "base/names_internal.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 
@@ -28,8 +30,4 @@ bool geodec_kernels_isa_available(geodec_isa isa)
     return isa == GEODEC_ISA_AUTO || isa == GEODEC_ISA_SCALAR;
 }
 
-const char *geodec_kernels_isa_name(geodec_isa isa)
-{
-    static const char *const names[] = {"auto", "scalar", "avx2", "avx512"};
-    return (unsigned)isa < sizeof names / sizeof *names ? names[isa] : "?";
-}
+GEODEC__NAME(geodec_kernels_isa_name, geodec_isa, "auto", "scalar", "avx2", "avx512")

@@ -3,6 +3,7 @@
  * With s = scale q k^T, t = cap tanh(s / cap) (or s), P = softmax of t over the visible keys, o = P v:
  *     dt = t'(s) scale (dq k^T + q dk^T),  dP = P (dt - rowsum(P dt)),  do = dP v + P dv
  *     gv = P^T go,  gP = go v^T,  gs = t'(s) P (gP - rowsum(P gP)),  gq = scale gs k,  gk = scale gs^T q */
+#include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "linalg/blas.h"
 #include "reference/ops_internal.h"
@@ -21,8 +22,6 @@ typedef struct attention {
     double *scratch; /* [workers][3][QUERY_BLOCK][n] */
 } attention;
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* One head's block of queries: rows first .. first + rows - 1 with keys from .. from + keys - 1; those from column
  * `vary` on have tangents. */
 typedef struct block {
@@ -39,7 +38,7 @@ static block block_of(const attention *t, int64_t h, int64_t first, int worker)
     block b = {.h = h,
                .g = h / (a->n_head / a->n_kv_head),
                .first = first,
-               .rows = smaller(QUERY_BLOCK, a->n - first),
+               .rows = geodec__min(QUERY_BLOCK, a->n - first),
                .ldq = a->n_head * a->head_dim,
                .ldk = a->n_kv_head * a->head_dim};
     b.from = a->window > 0 && first - a->window + 1 > 0 ? first - a->window + 1 : 0;
@@ -141,7 +140,7 @@ static void vjp_task(void *ctx, int64_t task, int worker)
     const attention *t = ctx;
     const geodec__ref_attention *a = t->a;
     const int64_t g = task % a->n_kv_head, share = a->n_head / a->n_kv_head, n = a->n - a->first;
-    const int64_t j0 = task / a->n_kv_head * TANGENT_BLOCK, j1 = smaller(j0 + TANGENT_BLOCK, t->k);
+    const int64_t j0 = task / a->n_kv_head * TANGENT_BLOCK, j1 = geodec__min(j0 + TANGENT_BLOCK, t->k);
     const int64_t dim = a->head_dim, ldq = a->n_head * dim, ldk = a->n_kv_head * dim;
     for (int64_t row = j0 * n; row < j1 * n; row++) {
         memset(t->gk + row * ldk + g * dim, 0, (size_t)dim * sizeof(double));

@@ -1,5 +1,6 @@
 /* Products with the matrices of the file, decoded a panel of rows at a time. Blocks have fixed sizes and every element
  * of the result is written by one task, so the bytes do not depend on the number of threads. */
+#include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "linalg/blas.h"
 #include "reference/ops_internal.h"
@@ -10,8 +11,6 @@ enum {
     COLUMN_BLOCK = 96, /* columns of the result a task takes */
     DECODE_BLOCK = 16, /* rows of the matrix a task decodes */
 };
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 typedef struct product {
     const geodec__matrix *w;
@@ -32,7 +31,7 @@ void geodec__reference_decode_row(const geodec__matrix *w, int64_t row, float *b
 static void decode_task(void *ctx, int64_t task, int worker)
 {
     const product *p = ctx;
-    const int64_t end = smaller((task + 1) * DECODE_BLOCK, p->rows);
+    const int64_t end = geodec__min((task + 1) * DECODE_BLOCK, p->rows);
     for (int64_t o = task * DECODE_BLOCK; o < end; o++)
         geodec__reference_decode_row(p->w, p->first + o, p->buffer + worker * p->w->cols, p->panel + o * p->w->cols);
 }
@@ -44,7 +43,7 @@ static void forward_task(void *ctx, int64_t task, int worker)
     (void)worker;
     const int64_t blocks = (p->rows + COLUMN_BLOCK - 1) / COLUMN_BLOCK;
     const int64_t t = task / blocks * ROW_BLOCK, o = task % blocks * COLUMN_BLOCK, cols = p->w->cols;
-    geodec_blas_gemm(false, true, smaller(ROW_BLOCK, p->n - t), smaller(COLUMN_BLOCK, p->rows - o), cols, 1,
+    geodec_blas_gemm(false, true, geodec__min(ROW_BLOCK, p->n - t), geodec__min(COLUMN_BLOCK, p->rows - o), cols, 1,
                      p->in + t * cols, cols, p->panel + o * cols, cols, 0, p->out + t * p->w->rows + p->first + o,
                      p->w->rows);
 }
@@ -56,7 +55,7 @@ static void transposed_task(void *ctx, int64_t task, int worker)
     (void)worker;
     const int64_t cols = p->w->cols, blocks = (cols + COLUMN_BLOCK - 1) / COLUMN_BLOCK;
     const int64_t t = task / blocks * ROW_BLOCK, i = task % blocks * COLUMN_BLOCK;
-    geodec_blas_gemm(false, false, smaller(ROW_BLOCK, p->n - t), smaller(COLUMN_BLOCK, cols - i), p->rows, 1,
+    geodec_blas_gemm(false, false, geodec__min(ROW_BLOCK, p->n - t), geodec__min(COLUMN_BLOCK, cols - i), p->rows, 1,
                      p->in + t * p->w->rows + p->first, p->w->rows, p->panel + i, cols, p->first == 0 ? 0 : 1,
                      p->out + t * cols + i, cols);
 }
@@ -65,11 +64,12 @@ static geodec_status multiply(geodec_pool *pool, product *p, geodec_pool_fn task
 {
     geodec_status st = GEODEC_OK;
     const int64_t cols = p->w->cols, fit = PANEL_BYTES / (cols * (int64_t)sizeof(double));
-    const int64_t panel = smaller(p->w->rows, fit > COLUMN_BLOCK ? fit / COLUMN_BLOCK * COLUMN_BLOCK : COLUMN_BLOCK);
+    const int64_t panel =
+        geodec__min(p->w->rows, fit > COLUMN_BLOCK ? fit / COLUMN_BLOCK * COLUMN_BLOCK : COLUMN_BLOCK);
     GEODEC_NEW(p->panel, panel * cols);
     GEODEC_NEW(p->buffer, geodec_pool_threads(pool) * cols);
     for (p->first = 0; p->first < p->w->rows; p->first += panel) {
-        p->rows = smaller(panel, p->w->rows - p->first);
+        p->rows = geodec__min(panel, p->w->rows - p->first);
         const int64_t width = transposed ? cols : p->rows;
         geodec_pool_run(pool, (p->rows + DECODE_BLOCK - 1) / DECODE_BLOCK, decode_task, p);
         geodec_pool_run(pool, (p->n + ROW_BLOCK - 1) / ROW_BLOCK * ((width + COLUMN_BLOCK - 1) / COLUMN_BLOCK), task,

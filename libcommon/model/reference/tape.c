@@ -1,3 +1,4 @@
+#include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "reference/reference_internal.h"
 
@@ -28,8 +29,6 @@ done:
 typedef struct parts {
     bool qk_norm, experts, local_rope;
 } parts;
-
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static parts parts_of(const geodec_model *m)
 {
@@ -71,9 +70,9 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
     BUFFER(mixed, n * q);
     BUFFER(attn_out, n * d);
     BUFFER(middle, n * d);
-    BUFFER(gate, n * larger(used * c->d_ff, c->d_ff_dense));
-    BUFFER(up, n * larger(used * c->d_ff, c->d_ff_dense));
-    BUFFER(hidden, n * larger(c->d_ff, larger(c->d_ff_dense, c->d_ff_shared)));
+    BUFFER(gate, n * geodec__max(used * c->d_ff, c->d_ff_dense));
+    BUFFER(up, n * geodec__max(used * c->d_ff, c->d_ff_dense));
+    BUFFER(hidden, n * geodec__max(c->d_ff, geodec__max(c->d_ff_dense, c->d_ff_shared)));
     BUFFER(ffn_out, n * d);
     if (p.experts) {
         BUFFER(prob, n * c->n_expert);

@@ -4,6 +4,7 @@
  * A task takes all query heads of one key head for some rows, so that a block of keys is loaded once for all of them,
  * and loops over the splits. With few rows and a long context a task is one split, and the states are merged
  * afterwards. */
+#include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "session/model_internal.h"
 #include "session/team_internal.h"
@@ -24,15 +25,12 @@ static int64_t tile_queries(const geodec_model_config *c)
     return heads_per_key(c) > QUERIES ? heads_per_key(c) : QUERIES;
 }
 
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /* Splits that a pass of SPLIT_ROWS rows sees at most. */
 static int64_t splits_of(const geodec_session *s)
 {
-    const int64_t rows = min64(s->n_ctx, s->cache.seen < s->n_ctx ? s->cache.seen + SPLIT_ROWS : s->n_ctx);
+    const int64_t rows = geodec__min(s->n_ctx, s->cache.seen < s->n_ctx ? s->cache.seen + SPLIT_ROWS : s->n_ctx);
     const int64_t all = (s->n_ctx + GEODEC__SPLIT - 1) / GEODEC__SPLIT;
-    return min64(all, rows / GEODEC__SPLIT + 2);
+    return geodec__min(all, rows / GEODEC__SPLIT + 2);
 }
 
 /* ---- storing ---------------------------------------------------------------------------------------------------- */
@@ -384,13 +382,13 @@ void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool cha
     for (int64_t r = 0; r < n; r++) {
         const int64_t first = first_seen(&a, r), position = position_of(&a, r);
         keys += position - first + 1;
-        a.split_begin = min64(a.split_begin, first / GEODEC__SPLIT);
+        a.split_begin = geodec__min(a.split_begin, first / GEODEC__SPLIT);
         a.split_end = position / GEODEC__SPLIT + 1 > a.split_end ? position / GEODEC__SPLIT + 1 : a.split_end;
     }
     const int64_t most = tile_queries(c) / share, splits = a.split_end - a.split_begin;
     geodec_pool *pool = keys * c->n_head * c->head_dim < SMALL_WORK ? NULL : s->pool;
     if (pool && threads > 1 && splits > 1 && n <= SPLIT_ROWS) {
-        a.tile_rows = min64(n, most);
+        a.tile_rows = geodec__min(n, most);
         a.tiles = (n + a.tile_rows - 1) / a.tile_rows;
         a.partial = s->partial;
         geodec_pool_run_dynamic(pool, c->n_kv_head * a.tiles * splits, split_task, &a);
@@ -399,7 +397,7 @@ void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool cha
     }
     /* a few tasks per thread */
     const int64_t even = pool ? (n * c->n_kv_head + 4 * threads - 1) / (4 * threads) : n;
-    a.tile_rows = min64(min64(n, most), even > 0 ? even : 1);
+    a.tile_rows = geodec__min(geodec__min(n, most), even > 0 ? even : 1);
     a.tiles = (n + a.tile_rows - 1) / a.tile_rows;
     geodec_pool_run_dynamic(pool, c->n_kv_head * a.tiles, tile_task, &a);
 }
@@ -410,9 +408,9 @@ geodec_status geodec__attention_create(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
-    const int64_t n = min64(tile_queries(c), s->max_batch * heads_per_key(c)), dim = s->attend_dim,
+    const int64_t n = geodec__min(tile_queries(c), s->max_batch * heads_per_key(c)), dim = s->attend_dim,
                   size = geodec__attend_state(dim), block = GEODEC__KEYS * dim + GEODEC__LANES,
-                  low = s->model->low ? GEODEC__KEYS * larger(s->cache.k_dim, s->cache.v_dim) + GEODEC__LANES : 0;
+                  low = s->model->low ? GEODEC__KEYS * geodec__max(s->cache.k_dim, s->cache.v_dim) + GEODEC__LANES : 0;
     for (int i = 0; i < s->n_workers; i++) {
         geodec__attend_scratch *w = &s->worker[i].attend;
         GEODEC_NEW(w->data, n * (2 * size + GEODEC__KEYS) + 2 * block + low);

@@ -16,6 +16,7 @@
 #include "base/f16.h"
 #include "base/mem.h"
 #include "base/memory_limit.h"
+#include "base/names_internal.h"
 #include "session/integer_session_internal.h"
 #include "session/recurrence_internal.h"
 #include "session/streamed_internal.h"
@@ -23,13 +24,7 @@
 #include <math.h>
 #include <string.h>
 
-const char *geodec_cache_kv_name(geodec_kv_type t)
-{
-#define NAME_OF(NAME, name) #name,
-    static const char *const names[] = {GEODEC_KV_TYPES(NAME_OF)};
-#undef NAME_OF
-    return names[t];
-}
+GEODEC__NAME(geodec_cache_kv_name, geodec_kv_type, GEODEC_KV_TYPES(GEODEC__NAMES_TEXT))
 
 /* Bytes of n contiguous numbers. */
 static int64_t packed(geodec_kv_type t, int64_t n)

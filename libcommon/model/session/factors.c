@@ -2,16 +2,13 @@
 
 #include "base/f16.h"
 #include "base/mem.h"
+#include "base/names_internal.h"
 #include "session/model_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-const char *geodec_factors_slot_name(geodec_slot slot)
-{
-    static const char *const names[GEODEC_SLOTS] = {"q", "k", "v", "o", "gate", "up", "down"};
-    return names[slot];
-}
+GEODEC__NAME(geodec_factors_slot_name, geodec_slot, "q", "k", "v", "o", "gate", "up", "down")
 
 geodec_side geodec_factors_side_of(geodec_slot slot)
 {

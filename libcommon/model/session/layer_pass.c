@@ -2,6 +2,7 @@
  * expert is read once for all rows. Between the halves of a layer only the residual stream, the chosen experts and
  * the sums of their outputs are kept. Every row goes through the operations of a batch in their order: the experts of a
  * row are added in ascending id. */
+#include "base/extremes_internal.h"
 #include "session/layer_pass_internal.h"
 
 #include "base/mem.h"
@@ -9,8 +10,6 @@
 #include "session/streamed_internal.h"
 
 #include <string.h>
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- how many rows ----------------------------------------------------------------------------------------------- */
 
@@ -28,7 +27,8 @@ int64_t geodec__layer_pass_row_bytes(const geodec_session *s)
 int64_t geodec__layer_pass_least_bytes(const geodec_session *s)
 {
     enum { LEAST = 960 /* rows; with one captured state of each */ };
-    const int64_t rows = smaller(smaller(s->max_pass, s->n_ctx), LEAST), state = 4 * (int64_t)s->model->config.d_model;
+    const int64_t rows = geodec__min(geodec__min(s->max_pass, s->n_ctx), LEAST),
+                  state = 4 * (int64_t)s->model->config.d_model;
     return rows > s->max_batch ? rows * (geodec__layer_pass_row_bytes(s) + state + 8) : 0;
 }
 
@@ -50,18 +50,18 @@ static double reads_of(int64_t n, int64_t rows, double left, double experts)
 static int64_t most_of(const geodec_session *s, int64_t wanted)
 {
     const int32_t k = s->model->config.n_expert_used;
-    return smaller(smaller(wanted, s->max_pass), INT32_MAX / (k > 0 ? k : 1));
+    return geodec__min(geodec__min(wanted, s->max_pass), INT32_MAX / (k > 0 ? k : 1));
 }
 
 int32_t geodec_session_pass_rows(const geodec_session *s, int64_t wanted, int64_t beside)
 {
-    const int64_t batch = smaller(wanted, s->max_batch), all = most_of(s, wanted);
+    const int64_t batch = geodec__min(wanted, s->max_batch), all = most_of(s, wanted);
     if (all <= batch || !possible(s)) return (int32_t)batch;
     const geodec__streamed *t = s->model->streamed;
     if (!t->stream) return (int32_t)all; /* read through a map */
     const geodec_stream_room room = geodec_stream_room_of(t->stream);
     const int64_t row = geodec__layer_pass_row_bytes(s) + beside;
-    const int64_t own = smaller(all, room.free / row), rows = smaller(all, (room.free + room.lendable) / row);
+    const int64_t own = geodec__min(all, room.free / row), rows = geodec__min(all, (room.free + room.lendable) / row);
     const int64_t lent = rows * row > room.free ? (rows * row - room.free + t->slot_bytes - 1) / t->slot_bytes : 0;
     const double experts = (double)t->plan.experts, left = (double)room.left;
     int64_t best = batch;
@@ -90,7 +90,7 @@ int32_t geodec__layer_pass_most(const geodec_session *s, int64_t wanted, const g
     if (!s->model->streamed->stream) return (int32_t)all;
     const geodec_stream_room room = geodec_stream_room_of(s->model->streamed->stream);
     const int64_t row = geodec__layer_pass_row_bytes(s) + captured_bytes(s, c);
-    const int64_t rows = smaller(all, (room.free + room.lendable) / row);
+    const int64_t rows = geodec__min(all, (room.free + room.lendable) / row);
     return rows > s->max_batch ? (int32_t)rows : s->max_batch;
 }
 
@@ -239,7 +239,7 @@ static void run_expert(void *ctx, const geodec_stream_blob *blob)
     const int32_t e = blob->expert, end = p->end[e];
     for (int32_t at = e ? p->end[e - 1] : 0, last = -1; at < end;) {
         int32_t n = 0, choice[GEODEC__LAYER_PASS_ROWS];
-        const int32_t most = (int32_t)smaller(s->max_batch, GEODEC__LAYER_PASS_ROWS);
+        const int32_t most = (int32_t)geodec__min(s->max_batch, GEODEC__LAYER_PASS_ROWS);
         for (; n < most && at < end; at++) {
             const int32_t row = (int32_t)(p->by_expert[at] / k);
             if (row == last) continue;
@@ -347,7 +347,7 @@ static void settle(const pass *p, const geodec_capture *c)
 {
     geodec_session *s = p->s;
     const geodec_model_config *k = &s->model->config;
-    const int64_t n = p->b->n, kept = smaller(n, s->max_batch), each = (int64_t)k->n_layer * k->n_expert_used;
+    const int64_t n = p->b->n, kept = geodec__min(n, s->max_batch), each = (int64_t)k->n_layer * k->n_expert_used;
     if (c && c->expert) memcpy(c->expert, p->id, (size_t)(n * each) * sizeof *p->id);
     memcpy(s->expert_id, p->id + (n - kept) * each, (size_t)(kept * each) * sizeof *p->id);
     memcpy(s->expert_weight, p->weight + (n - kept) * each, (size_t)(kept * each) * sizeof *p->weight);
@@ -379,7 +379,7 @@ geodec_status geodec__layer_pass(geodec_session *s, const geodec_batch *b, float
     geodec__prepare_pass(m, s->copies, s->pool, false);
     geodec__prepare_pass(m, s->prepared, s->pool, true);
     const part *newest = &p.parts[p.n_parts - 1];
-    geodec__rope_reach(s, 0, (int32_t)smaller(s->n_ctx, (int64_t)s->length + b->n));
+    geodec__rope_reach(s, 0, (int32_t)geodec__min(s->n_ctx, (int64_t)s->length + b->n));
     geodec__streamed_begin(s, b);
     st = run_layers(&p, c, err);
     geodec__streamed_end(s);

@@ -1,3 +1,4 @@
+#include "base/extremes_internal.h"
 #include "session/recurrence_internal.h"
 
 #include "base/mem.h"
@@ -21,8 +22,6 @@ static void drop_kept_after(geodec__recur *a, int32_t position)
 {
     while (a->n_kept > 0 && kept_at(a, a->n_kept - 1) > position) a->n_kept--;
 }
-
-static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
 /* ---- creation --------------------------------------------------------------------------------------------------- */
 
@@ -152,7 +151,7 @@ geodec_status geodec__recurrence_read_again(geodec_session *s, int32_t begin, ge
     s->watch_update = watch_update;
     if (st != GEODEC_OK) {
         s->length = length;
-        a->floor = larger(floor, length + 1); /* no row is right now */
+        a->floor = (int32_t)geodec__max(floor, length + 1); /* no row is right now */
         a->n_kept = 0;
         a->position = INT32_MAX;
         a->after_position = -1;
@@ -165,8 +164,9 @@ static void forget(geodec_session *s, int32_t end)
 {
     geodec__recur *a = s->recur;
     for (; a->n_kept > 0 && kept_at(a, 0) < end - a->rows; a->n_kept--) a->oldest = kept_index(a, 1);
-    a->floor = larger(a->floor, (int32_t)geodec__cache_floor(s, end));
-    if (end > a->rows) a->floor = larger(a->floor, kept_at(a, 0)); /* there is one: recurrence_internal.h */
+    a->floor = (int32_t)geodec__max(a->floor, (int32_t)geodec__cache_floor(s, end));
+    if (end > a->rows)
+        a->floor = (int32_t)geodec__max(a->floor, kept_at(a, 0)); /* there is one: recurrence_internal.h */
 }
 
 void geodec__recurrence_begin(geodec_session *s, const int32_t *token, int32_t n)

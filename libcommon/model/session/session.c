@@ -1,3 +1,4 @@
+#include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "integer/scores/scores.h"
 #include "session/arithmetic.h"
@@ -9,8 +10,6 @@
 #include <string.h>
 
 enum { DEFAULT_BATCH = 64, MAX_BATCH = 4096, DEFAULT_BACK = 256, MAX_SESSION_CONTEXT = 1 << 24 };
-
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* ---- creation --------------------------------------------------------------------------------------------------- */
 
@@ -28,21 +27,21 @@ done:
 }
 
 /* Of the dense networks of a mixture; 0: none. */
-static int64_t dense_width(const geodec_model_config *c) { return larger(c->d_ff_dense, c->d_ff_shared); }
+static int64_t dense_width(const geodec_model_config *c) { return geodec__max(c->d_ff_dense, c->d_ff_shared); }
 
 static geodec_status new_activations(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, q = (int64_t)c->n_head * c->head_dim, mixed = c->n_head * s->cache.v_dim;
-    const int64_t places = n * larger(1, c->n_expert_used);
+    const int64_t places = n * geodec__max(1, c->n_expert_used);
     GEODEC_TRY(new_rows(&s->x_row, n, c->d_model, err));
     GEODEC_TRY(new_rows(&s->norm_row, n, c->d_model, err));
     const int64_t rank = c->recur_rank, wide = rank > 0 ? c->d_model : 0; /* of recurrent layers */
-    GEODEC_TRY(new_rows(&s->query_row, n, larger(q, rank), err));
-    GEODEC_TRY(new_rows(&s->key_row, n, larger(s->cache.k_heads * s->cache.k_dim, rank), err));
-    GEODEC_TRY(new_rows(&s->value_row, n, larger(s->cache.v_heads * s->cache.v_dim, wide), err));
-    GEODEC_TRY(new_rows(&s->mixed_row, n, larger(mixed, wide), err));
+    GEODEC_TRY(new_rows(&s->query_row, n, geodec__max(q, rank), err));
+    GEODEC_TRY(new_rows(&s->key_row, n, geodec__max(s->cache.k_heads * s->cache.k_dim, rank), err));
+    GEODEC_TRY(new_rows(&s->value_row, n, geodec__max(s->cache.v_heads * s->cache.v_dim, wide), err));
+    GEODEC_TRY(new_rows(&s->mixed_row, n, geodec__max(mixed, wide), err));
     if (rank > 0) GEODEC_TRY(new_rows(&s->decay_row, n, wide, err));
     if (s->attend_dim != c->head_dim) GEODEC_TRY(new_rows(&s->wide_row, n, c->n_head * s->attend_dim, err));
     GEODEC_TRY(new_rows(&s->gate_row, places, c->d_ff, err));
@@ -56,7 +55,7 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
     if (s->model->factor_rank) GEODEC_TRY(new_rows(&s->low_row, 3 * n, s->model->factor_rank, err));
     GEODEC_NEW(s->input, places);
     GEODEC_NEW_EACH(n, s->output, s->want, s->parent, s->depth);
-    GEODEC_NEW(s->job, larger(GEODEC__JOBS, c->n_expert));
+    GEODEC_NEW(s->job, geodec__max(GEODEC__JOBS, c->n_expert));
     if (c->n_expert > 0) {
         GEODEC_TRY(new_rows(&s->router_row, n, 2 * geodec__pad(c->n_expert), err));
         GEODEC_NEW_EACH(places * c->n_layer, s->expert_id, s->expert_weight);
@@ -73,7 +72,7 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     const int64_t widest =
-        larger(larger(c->d_model, larger(c->d_ff, dense_width(c))), (int64_t)c->n_head * s->attend_dim);
+        geodec__max(geodec__max(c->d_model, geodec__max(c->d_ff, dense_width(c))), (int64_t)c->n_head * s->attend_dim);
     const int threads = geodec_pool_threads(s->pool);
     GEODEC_NEW(s->worker, threads);
     s->n_workers = threads;
@@ -81,8 +80,8 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
         geodec__worker *w = &s->worker[i];
         GEODEC_NEW(w->weights, geodec__product_scratch(widest));
         if (threads == 1) continue;
-        GEODEC_NEW(w->job, larger(GEODEC__JOBS, c->n_expert));
-        GEODEC_NEW(w->expert_end, larger(1, c->n_expert));
+        GEODEC_NEW(w->job, geodec__max(GEODEC__JOBS, c->n_expert));
+        GEODEC_NEW(w->expert_end, geodec__max(1, c->n_expert));
     }
 done:
     return st;
@@ -93,10 +92,10 @@ static geodec_status new_product(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
-    const int64_t n = s->max_batch, places = n * larger(1, c->n_expert_used), d = geodec__pad(c->d_model);
+    const int64_t n = s->max_batch, places = n * geodec__max(1, c->n_expert_used), d = geodec__pad(c->d_model);
     GEODEC_TRY(geodec__prepare_of(s->model, s->arithmetic, GEODEC__PREPARE_PANELS, &s->prepared, err));
     const int64_t slots = s->model->streamed ? geodec__streamed_widest(s->model->streamed) : 0;
-    const int64_t widest = larger(geodec__prepare_widest(s->prepared), slots);
+    const int64_t widest = geodec__max(geodec__prepare_widest(s->prepared), slots);
     if (geodec__prepare_empty(s->prepared) && slots == 0) {
         s->prepared = NULL;
     } else {
@@ -104,11 +103,12 @@ static geodec_status new_product(geodec_session *s, geodec_err *err)
         s->made_bytes = s->product->block_bytes;
         for (int i = 0; i < s->n_workers; i++) GEODEC_NEW(s->worker[i].panel, widest);
     }
-    if (s->kernels->gemm) s->made_bytes = larger(s->made_bytes, 32 * (int64_t)sizeof(float));
-    const int64_t wide = larger(geodec__pad(dense_width(c)), geodec__pad(c->n_head * s->attend_dim));
-    const int64_t inputs = larger(larger(3 * n, 2 * places) * d, larger(places * geodec__pad(c->d_ff), n * wide));
+    if (s->kernels->gemm) s->made_bytes = geodec__max(s->made_bytes, 32 * (int64_t)sizeof(float));
+    const int64_t wide = geodec__max(geodec__pad(dense_width(c)), geodec__pad(c->n_head * s->attend_dim));
+    const int64_t inputs =
+        geodec__max(geodec__max(3 * n, 2 * places) * d, geodec__max(places * geodec__pad(c->d_ff), n * wide));
     s->made_size = (inputs + 31) / 32;
-    GEODEC_NEW(s->made, larger(1, s->made_size * s->made_bytes));
+    GEODEC_NEW(s->made, geodec__max(1, s->made_size * s->made_bytes));
 done:
     return st;
 }
@@ -139,8 +139,8 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     s->kv = o->kv;
     s->n_ctx = o->n_ctx ? o->n_ctx : c->n_ctx;
     s->max_batch = o->max_batch ? o->max_batch : DEFAULT_BATCH;
-    s->max_pass = (int32_t)larger(o->max_pass, s->max_batch);
-    s->back = (int32_t)larger(o->back ? o->back : DEFAULT_BACK, s->max_batch);
+    s->max_pass = (int32_t)geodec__max(o->max_pass, s->max_batch);
+    s->back = (int32_t)geodec__max(o->back ? o->back : DEFAULT_BACK, s->max_batch);
     if (s->arithmetic != GEODEC_INTEGER && o->scores != GEODEC_SCORES_DIRECT)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "scores by %s need integer arithmetic, not %s", geodec_scores_name(o->scores),
                      geodec_arithmetic_name(s->arithmetic));
@@ -153,7 +153,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     if (!s->kernels)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "this processor has no %s instructions", geodec_kernels_isa_name(o->isa));
     GEODEC_TRY(geodec__cache_create(s, err));
-    s->attend_dim = larger(c->head_dim, s->cache.v_dim);
+    s->attend_dim = geodec__max(c->head_dim, s->cache.v_dim);
     GEODEC_TRY(geodec__rope_create(s, err));
     GEODEC_TRY(new_activations(s, err));
     GEODEC_TRY(new_workers(s, err));
@@ -206,7 +206,7 @@ void geodec_session_destroy(geodec_session *s)
 int64_t geodec__session_bytes(const geodec_session *s)
 {
     const geodec_model_config *c = &s->model->config;
-    const int64_t n = s->max_batch, k = larger(1, c->n_expert_used), q = (int64_t)c->n_head * s->attend_dim;
+    const int64_t n = s->max_batch, k = geodec__max(1, c->n_expert_used), q = (int64_t)c->n_head * s->attend_dim;
     const int64_t kv = s->cache.k_heads * s->cache.k_dim + s->cache.v_heads * s->cache.v_dim;
     const int64_t row = 3 * (int64_t)c->d_model + 2 * q + kv + k * (2 * (int64_t)c->d_ff + c->d_model) + c->n_expert;
     const int64_t angles = (int64_t)c->rope_dim * s->rope_rows * (c->rope_base_local > 0 ? 2 : 1);

@@ -2,16 +2,13 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/names_internal.h"
 #include "ternary/change.h"
 
 #include <math.h>
 #include <string.h>
 
-const char *geodec_ternary_choice_name(geodec_ternary_choice c)
-{
-    static const char *const names[GEODEC_TERNARY_CHOICES] = {"alone", "cheaper", "difference"};
-    return (unsigned)c < GEODEC_TERNARY_CHOICES ? names[c] : "?";
-}
+GEODEC__NAME(geodec_ternary_choice_name, geodec_ternary_choice, "alone", "cheaper", "difference")
 
 static double whole(const geodec_ternary_cost *c, double bytes) { return c->latency + bytes / c->bandwidth; }
 

@@ -1,5 +1,6 @@
 /* Sessions that drop what no window sees, against sessions that keep everything: the same bits, in any order of passes,
  * trees, returns and files. */
+#include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io/file.h"
@@ -35,7 +36,6 @@ typedef struct pair {
     int64_t returns, far;
 } pair;
 
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static int32_t below(pair *p, int64_t n) { return (int32_t)geodec_rng_below(&p->rng, (uint64_t)n); }
 
 /* A pass of n rows; returns the rows that stay. */
@@ -143,7 +143,8 @@ static void wander(const setting *k, uint64_t seed)
     for (int i = 0; i < 2; i++) p.logits[i] = geodec_mem_new(BATCH * p.v, sizeof(float));
     p.stream = geodec_mem_new(BATCH * p.d, sizeof *p.stream);
     int32_t longest = 0;
-    const int64_t turns = larger(3 * p.ring->cache.blocks * GEODEC__KEYS, 2 * p.ring->recur->rows); /* of each ring */
+    const int64_t turns =
+        geodec__max(3 * p.ring->cache.blocks * GEODEC__KEYS, 2 * p.ring->recur->rows); /* of each ring */
     for (int step = 0; step < 400 && (step < 100 || longest <= turns || p.far == 0); step++) {
         const int what = below(&p, 8);
         const int32_t left = MOST - geodec_session_length(p.ring);

@@ -1,3 +1,4 @@
+#include "base/names_internal.h"
 #include "lab/integer/ring/gemv_internal.h"
 
 #include "base/mem.h"
@@ -45,11 +46,7 @@ const geodec__gemv16 *geodec__gemv16_for(geodec_isa isa)
     return isa == GEODEC_ISA_AUTO || isa == GEODEC_ISA_SCALAR ? &geodec__gemv16_scalar : NULL;
 }
 
-const char *geodec_ring_form_name(geodec_ring_form form)
-{
-    static const char *const names[] = {"auto", "pairs16", "pairs64", "wide"};
-    return (unsigned)form < sizeof names / sizeof *names ? names[form] : "?";
-}
+GEODEC__NAME(geodec_ring_form_name, geodec_ring_form, "auto", "pairs16", "pairs64", "wide")
 
 /* ---- bounds ----------------------------------------------------------------------------------------------------- */
 

@@ -1,12 +1,11 @@
 #include "integer/engine/engine_internal.h"
 
+#include "base/extremes_internal.h"
 #include "base/mem.h"
 
 #include <string.h>
 
 enum { MOST_CONTEXT = 1 << 18, MOST_ROWS = 4096, HEAD_ROWS = 16, MEMORIES = 64, LARGE = 1 << 20 };
-
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
 
@@ -78,8 +77,8 @@ static geodec_status new_activations(geodec_engine *e, geodec_err *err)
     geodec_status st = GEODEC_OK;
     const geodec_network_config *c = e->c;
     const int64_t n = e->max_batch, d = c->d_model, q = (int64_t)c->n_head * c->head_dim,
-                  k = (int64_t)c->n_kv_head * c->head_dim, places = n * larger(1, c->n_expert_used),
-                  dense = larger(c->d_ff_dense, c->d_ff_shared);
+                  k = (int64_t)c->n_kv_head * c->head_dim, places = n * geodec__max(1, c->n_expert_used),
+                  dense = geodec__max(c->d_ff_dense, c->d_ff_shared);
     GEODEC_TRY(new_rows(e, &e->x, n, d, err));
     GEODEC_TRY(new_rows(e, &e->q, n, q, err));
     GEODEC_TRY(new_rows(e, &e->kk, n, k, err));
@@ -94,7 +93,7 @@ static geodec_status new_activations(geodec_engine *e, geodec_err *err)
     GEODEC_TRY(new_rounded(e, &e->hidden, places, c->d_ff, err));
     ROOM(e->list, places);
     ROOM(e->out, places);
-    ROOM(e->job, larger(3, 2 * (int64_t)c->n_expert));
+    ROOM(e->job, geodec__max(3, 2 * (int64_t)c->n_expert));
     ROOM(e->parent, n);
     ROOM(e->depth, n);
     ROOM(e->unit, n * c->n_head);
@@ -122,7 +121,7 @@ static geodec_status new_workers(geodec_engine *e, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_network_config *c = e->c;
-    const int64_t wide = larger(c->d_model, (int64_t)c->n_head * c->head_dim), keys = (int64_t)e->n_ctx + 1;
+    const int64_t wide = geodec__max(c->d_model, (int64_t)c->n_head * c->head_dim), keys = (int64_t)e->n_ctx + 1;
     e->n_workers = geodec_pool_threads(e->pool);
     ROOM(e->worker, e->n_workers);
     int32_t *numbers;
