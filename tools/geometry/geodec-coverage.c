@@ -8,7 +8,7 @@
 #include "cli/mode.h"
 #include "cli/needs.h"
 #include "cli/sweep.h"
-#include "lab/coverage/published.h"
+#include "lab/published/coverage.h"
 
 #include <float.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "cli/needs.h"
 #include "cli/space.h"
 #include "io/foreign.h"
-#include "lab/records/published.h"
+#include "lab/published/records.h"
 #include "records/lookup.h"
 #include "records/needs.h"
 #include "records/records.h"

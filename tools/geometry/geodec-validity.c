@@ -7,7 +7,7 @@
 #include "cli/needs.h"
 #include "cli/space.h"
 #include "cli/sweep.h"
-#include "lab/validity/published.h"
+#include "lab/published/validity.h"
 
 #include <float.h>
 #include <math.h>

@@ -6,8 +6,8 @@
 #include "cli/stage.h"
 #include "io/foreign.h"
 #include "lab/blocks/correct.h"
-#include "lab/blocks/published.h"
 #include "lab/harness/trajectories.h"
+#include "lab/published/blocks.h"
 
 #include <stdio.h>
 #include <string.h>

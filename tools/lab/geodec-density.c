@@ -5,7 +5,7 @@
 #include "cli/mode.h"
 #include "cli/sweep.h"
 #include "lab/density/correct.h"
-#include "lab/density/published.h"
+#include "lab/published/density.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "cli/sweep.h"
 #include "io/foreign.h"
 #include "lab/hjb/correct.h"
-#include "lab/hjb/published.h"
+#include "lab/published/hjb.h"
 
 static const char *output = "hjb.h5", *mode = "correct", *draws, *shard, *joined;
 static int64_t paths = 12;

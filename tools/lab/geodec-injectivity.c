@@ -5,7 +5,7 @@
 #include "cli/sweep.h"
 #include "io/foreign.h"
 #include "lab/injectivity/correct.h"
-#include "lab/injectivity/published.h"
+#include "lab/published/injectivity.h"
 
 static const char *output = "injectivity.h5", *mode = "correct", *draws, *anchor_list, *measured_list, *query_list,
                   *shard, *joined;

@@ -5,8 +5,8 @@
 #include "cli/mode.h"
 #include "cli/stage.h"
 #include "io/foreign.h"
+#include "lab/published/substitution.h"
 #include "lab/substitution/measure.h"
-#include "lab/substitution/published.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "cli/space.h"
 #include "cli/sweep.h"
 #include "io/foreign.h"
+#include "lab/published/warp.h"
 #include "lab/warp/correct.h"
-#include "lab/warp/published.h"
 
 #include <math.h>
 #include <string.h>

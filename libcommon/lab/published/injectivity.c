@@ -1,4 +1,4 @@
-#include "lab/injectivity/published.h"
+#include "lab/published/injectivity.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"

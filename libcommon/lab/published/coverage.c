@@ -1,4 +1,4 @@
-#include "lab/coverage/published.h"
+#include "lab/published/coverage.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-#include "lab/density/published.h"
+#include "lab/published/density.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"

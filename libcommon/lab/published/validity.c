@@ -1,4 +1,4 @@
-#include "lab/validity/published.h"
+#include "lab/published/validity.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"

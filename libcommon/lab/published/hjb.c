@@ -1,4 +1,4 @@
-#include "lab/hjb/published.h"
+#include "lab/published/hjb.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"

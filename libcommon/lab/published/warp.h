@@ -18,8 +18,8 @@
  * constant in a cell, where paths may diverge: figures become NaN. lab/warp/correct.h has the corrected experiment.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
-#ifndef GEODEC_LAB_WARP_PUBLISHED_H
-#define GEODEC_LAB_WARP_PUBLISHED_H
+#ifndef GEODEC_LAB_PUBLISHED_WARP_H
+#define GEODEC_LAB_PUBLISHED_WARP_H
 
 #include "artifact/artifact.h"
 #include "lab/harness/manifold.h"

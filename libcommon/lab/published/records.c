@@ -1,4 +1,4 @@
-#include "lab/records/published.h"
+#include "lab/published/records.h"
 
 #include "artifact/binding.h"
 #include "base/f16.h"

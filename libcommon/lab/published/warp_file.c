@@ -1,7 +1,7 @@
 /* The published sweeps of the warp, and their artifact. */
 #include "artifact/binding.h"
 #include "base/mem.h"
-#include "lab/warp/published.h"
+#include "lab/published/warp.h"
 
 #include <math.h>
 

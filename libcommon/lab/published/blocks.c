@@ -1,4 +1,4 @@
-#include "lab/blocks/published.h"
+#include "lab/published/blocks.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"

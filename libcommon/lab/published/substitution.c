@@ -1,4 +1,4 @@
-#include "lab/substitution/published.h"
+#include "lab/published/substitution.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"
