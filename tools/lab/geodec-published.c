@@ -3,6 +3,7 @@
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "chain/coverage.h"
+#include "cli/published_chain.h"
 #include "cli/stage.h"
 #include "io/foreign.h"
 #include "lab/injectivity/correct.h"
@@ -24,15 +25,34 @@ enum { PUBLISHED_ANCHORS = 24, PUBLISHED_RANK = 5, PUBLISHED_EPS = 3, REF_SHARES
 
 static const char *output = "", *draws, *telemetry, *metric = "cosine", *anchor_file, *point_list, *measured_list,
                   *query_list, *variant = "sweep";
-static int64_t neighbours, nulls = 10, path_steps;
-static double radius, alpha = 0.7, extent = 1.2, dl = 0.1;
+static int64_t nulls = 10;
+static double radius, alpha = 0.7, extent = 1.2;
+static published_chain chain = {.sample = -1, .paths = -1, .midpoints = 256, .control = -1};
 static geodec_resonance_options resonance_options;
 
 static const cli_option options[] = {
     OPT_FILE("output", 'o', &output, "FILE", "write to FILE (default: STAGE-ref.h5)", .flags = CLI_VOLATILE),
-    OPT_FILE("draws", 0, &draws, "FILE.h5",
-             "HDF5 file with the points and random draws of the published run (all stages but density)"),
-    OPT_I64("k", 'k', &neighbours, 0, 1e6, "N", "coverage: neighbours of the metric (0: as published)"),
+    OPT_FILE(
+        "draws", 0, &draws, "FILE.h5",
+        "HDF5 file with the points and random draws of the published run (geodesic: starts and velocities; riemann: "
+        "points)"),
+    OPT_I64("dim", 'n', &chain.dim, 0, GEODEC_RBF_MAX_N, "N",
+            "metric: use the first N principal coordinates (0: the cloud's intrinsic dimension, 2 to 12)"),
+    OPT_I64("sample", 0, &chain.sample, -1, 1e9, "N",
+            "metric, riemann: random sample of points of the cloud (0: all; -1: all, riemann: 512)"),
+    OPT_I64("k", 'k', &chain.neighbours, 0, 1e5, "N", "metric, coverage: neighbours of each point (0: 8)"),
+    OPT_F64("ridge", 0, &chain.ridge, 0, 1e300, "X", "metric: add X to the diagonal of the covariance (0: 1e-3)"),
+    OPT_F64("clip-min", 0, &chain.clip_min, 0, 1e300, "X", "metric: raise smaller eigenvalues to X (0: 1e-3)"),
+    OPT_F64("clip-max", 0, &chain.clip_max, 0, 1e300, "X", "metric: reduce larger eigenvalues to X (0: 1e3)"),
+    OPT_F64("sigma", 0, &chain.sigma, 0, 1e300, "X", "metric: width of the field (0: 0.6)"),
+    OPT_F64("h", 0, &chain.h, 0, 1e6, "X",
+            "metric: step of the differences (0: 1e-2); christoffel: of their repetition (0: that of the metric)"),
+    OPT_I64("paths", 'p', &chain.paths, -1, 1e7, "N", "geodesic: random sample of starts (0: all; -1: 64)"),
+    OPT_I64("midpoints", 0, &chain.midpoints, 0, 1e7, "N",
+            "riemann: midpoints between a sample and its nearest neighbour (0: none)"),
+    OPT_FLAG("tensors", 0, &chain.tensors, "riemann: keep the whole tensor at each point (n^4 numbers)"),
+    OPT_I64("control", 0, &chain.control, -1, 1e6, "N",
+            "christoffel, geodesic, riemann, propagate: points or paths of the control (-1: as the corrected stage)"),
     OPT_I64("nulls", 0, &nulls, 0, 60, "N", "coverage: Gaussian clouds, the control"),
     OPT_FILE("velocities", 0, &anchor_file, "FILE",
              "blocks: numbers and velocities of the anchors, one row each (default: 16 from the seed)"),
@@ -52,20 +72,27 @@ static const cli_option options[] = {
             "resonance: repeats of each measurement; the fastest counts"),
     OPT_CHOICE("variant", 0, &variant, "sweep|v1|v2", "NAME",
                "warp: all published sweeps, or one configuration of the protocol v1 or v2"),
-    OPT_I64("steps", 'T', &path_steps, 0, 1e5, "N", "warp, with --variant v1 or v2: steps of a path (0: 16)"),
+    OPT_I64("steps", 'T', &chain.steps, 0, 1e5, "N",
+            "geodesic, and warp with --variant v1 or v2: steps of a path (0: 16)"),
     OPT_F64("alpha", 0, &alpha, -100, 100, "X", "warp, with --variant v1 or v2: strength"),
     OPT_F64("extent", 0, &extent, 1e-9, 1e9, "X", "warp, with --variant v1 or v2: sigma or radius"),
-    OPT_F64("dl", 0, &dl, 1e-9, 1e9, "X", "warp, with --variant v1 or v2: step"),
+    OPT_F64("dl", 0, &chain.dl, 0, 1e9, "X", "geodesic, and warp with --variant v1 or v2: length of a step (0: 0.1)"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-published",
     .topic = CLI_TOPIC_EXPERIMENTS,
     .purpose = "repeat the computation of the published harness, stage by stage, with its random draws",
-    .usage = "[OPTIONS] STAGE --draws FILE.h5\n       geodec-published [OPTIONS] density --telemetry FILE.tsv",
+    .usage = "[OPTIONS] STAGE [INPUT...]",
     .description =
         "Each stage computes what the published harness computes, with its defects; the tool geodec-STAGE does it\n"
         "correctly.\n"
+        "\n"
+        "metric CLOUD.h5 makes the sampled manifold, with a smooth field through it. The next stages take no other\n"
+        "metric: christoffel METRIC.h5, geodesic METRIC.h5, riemann METRIC.h5 [GEODESICS.h5], and propagate METRIC.h5\n"
+        "GEODESICS.h5, whose rule is not the derivative of the flow. Each has the control of the corrected stage.\n"
+        "\n"
+        "The other stages take --draws, or density --telemetry, and no input.\n"
         "coverage counts on the published splits, with the closed form that this repeats. validity measures with the\n"
         "published rule; for the sampled sphere it adds the same rule with exact geometry, and the correct map.\n"
         "records makes the published store (Phi truncated to rank 5 at every node) and reports the errors that its\n"
@@ -74,10 +101,12 @@ static const cli_tool tool = {
         "repeats the published counts, which predict no next state. resonance times the published propagator.\n"
         "hjb is the published residual, whose curvature term is zero by symmetry. warp has the cross-model sweep, its\n"
         "zero-strength control, and both grids of 32.",
-    .examples = "geodec-published coverage --draws smollm2-135m_n8.h5 -o coverage-ref.h5\n"
+    .examples = "geodec-published metric --dim 8 -o metric-ref.h5 cloud.h5\n"
+                "geodec-published geodesic --draws smollm2-135m_n8.h5 -o geodesics-ref.h5 metric-ref.h5\n"
+                "geodec-published coverage --draws smollm2-135m_n8.h5 -o coverage-ref.h5\n"
                 "geodec-published density --telemetry live.tsv --radius 3 -o density-ref.h5\n"
                 "geodec-published warp --draws smollm2-135m_n8.h5 --variant v2 --alpha 0.35 -o warp-ref.h5",
-    CLI_TAKES(options, 1, 1),
+    CLI_TAKES(options, 1, 3),
 };
 
 static geodec_status coverage(const cli *c, geodec_err *err)
@@ -89,7 +118,7 @@ static geodec_status coverage(const cli *c, geodec_err *err)
     geodec_coverage_published_splits s = {0};
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_coverage_published_draws(draws, &s, err));
-    if (neighbours > 0) o.k = neighbours;
+    if (chain.neighbours > 0) o.k = chain.neighbours;
     GEODEC_TRY(geodec_coverage_published_compute(&s, &o, nulls, c->seed, c->pool, &c->hooks, &v, err));
     GEODEC_TRY(stage_file(&stage, draws, err));
     STAGE_WRITE(&stage, &geodec_coverage_published_kind, geodec_coverage_published_write(&v, stage.out, err));
@@ -404,8 +433,8 @@ static geodec_status warp(const cli *c, geodec_err *err)
                                                                                     : GEODEC_PUBLISHED_WARP_V2,
                                               .alpha = alpha,
                                               .extent = extent,
-                                              .steps = path_steps > 0 ? path_steps : 16,
-                                              .dl = dl};
+                                              .steps = chain.steps > 0 ? chain.steps : 16,
+                                              .dl = chain.dl > 0 ? chain.dl : 0.1};
     GEODEC_TRY(geodec_warp_published_sweep(&m, &d, sweep ? NULL : &one, c->pool, &c->hooks, row, err));
     GEODEC_TRY(stage_file(&stage, draws, err));
     STAGE_WRITE(&stage, &geodec_warp_published_kind,
@@ -431,9 +460,17 @@ done:
 static const struct {
     const char *name;
     cli_run run;
-    const char **source; /* the option that the stage needs */
+    const char **source; /* the option that it needs */
     const char *option;
+    geodec_status (*link)(const cli *c, const published_chain *o, geodec_err *err); /* in place of run */
+    const char *inputs;
+    int least, most;
 } stages[] = {
+    {"metric", .link = published_metric, .inputs = "CLOUD.h5", .least = 1, .most = 1},
+    {"christoffel", .link = published_christoffel, .inputs = "METRIC.h5", .least = 1, .most = 1},
+    {"geodesic", .link = published_geodesic, .inputs = "METRIC.h5", .least = 1, .most = 1},
+    {"riemann", .link = published_riemann, .inputs = "METRIC.h5", .least = 1, .most = 2},
+    {"propagate", .link = published_propagate, .inputs = "METRIC.h5 GEODESICS.h5", .least = 2, .most = 2},
     {"coverage", coverage, &draws, "draws"},
     {"validity", validity, &draws, "draws"},
     {"records", records, &draws, "draws"},
@@ -449,17 +486,23 @@ static const struct {
 static geodec_status run(const cli *c, geodec_err *err)
 {
     static char named[64];
+    const int inputs = c->n_args - 1;
     int i = 0;
     while (i < CLI_COUNT(stages) && strcmp(c->args[0], stages[i].name) != 0) i++;
     if (i == CLI_COUNT(stages))
         GEODEC_FAIL(GEODEC_INVAL,
-                    "no stage '%.60s' (coverage, validity, records, blocks, density, injectivity, substitution, "
-                    "resonance, hjb, warp)",
+                    "no stage '%.60s' (metric, christoffel, geodesic, riemann, propagate, coverage, validity, records, "
+                    "blocks, density, injectivity, substitution, resonance, hjb, warp)",
                     c->args[0]);
-    if (!*stages[i].source) GEODEC_FAIL(GEODEC_INVAL, "%s needs --%s", stages[i].name, stages[i].option);
+    if (inputs < stages[i].least) GEODEC_FAIL(GEODEC_INVAL, "%s needs %s", stages[i].name, stages[i].inputs);
+    if (inputs > stages[i].most) GEODEC_FAIL(GEODEC_INVAL, "unexpected argument '%s'", c->args[1 + stages[i].most]);
+    if (stages[i].source && !*stages[i].source)
+        GEODEC_FAIL(GEODEC_INVAL, "%s needs --%s", stages[i].name, stages[i].option);
     (void)snprintf(named, sizeof named, "%s-ref.h5", stages[i].name);
     if (!*output) output = named;
-    return stages[i].run(c, err);
+    chain.output = output;
+    chain.draws = draws;
+    return stages[i].link ? stages[i].link(c, &chain, err) : stages[i].run(c, err);
 }
 
 CLI_MAIN(resonance_options = geodec_resonance_defaults())
