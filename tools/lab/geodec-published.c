@@ -5,6 +5,7 @@
 #include "chain/coverage.h"
 #include "cli/published_chain.h"
 #include "cli/stage.h"
+#include "drafters/onedecode_ref.h"
 #include "io/foreign.h"
 #include "lab/injectivity/correct.h"
 #include "lab/published/blocks.h"
@@ -17,6 +18,7 @@
 #include "lab/published/validity.h"
 #include "lab/published/warp.h"
 #include "lab/resonance/correct.h"
+#include "session/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,7 +26,7 @@
 enum { PUBLISHED_ANCHORS = 24, PUBLISHED_RANK = 5, PUBLISHED_EPS = 3, REF_SHARES = 2 };
 
 static const char *output = "", *draws, *telemetry, *metric = "cosine", *anchor_file, *point_list, *measured_list,
-                  *query_list, *variant = "sweep";
+                  *query_list, *variant = "sweep", *model_path;
 static int64_t nulls = 10;
 static double radius, alpha = 0.7, extent = 1.2;
 static published_chain chain = {.sample = -1, .paths = -1, .midpoints = 256, .control = -1};
@@ -77,6 +79,7 @@ static const cli_option options[] = {
     OPT_F64("alpha", 0, &alpha, -100, 100, "X", "warp, with --variant v1 or v2: strength"),
     OPT_F64("extent", 0, &extent, 1e-9, 1e9, "X", "warp, with --variant v1 or v2: sigma or radius"),
     OPT_F64("dl", 0, &chain.dl, 0, 1e9, "X", "geodesic, and warp with --variant v1 or v2: length of a step (0: 0.1)"),
+    OPT_FILE("model", 'm', &model_path, "FILE", "onedecode: model as GGUF, for its embeddings"),
 };
 
 static const cli_tool tool = {
@@ -92,6 +95,10 @@ static const cli_tool tool = {
         "metric: christoffel METRIC.h5, geodesic METRIC.h5, riemann METRIC.h5 [GEODESICS.h5], and propagate METRIC.h5\n"
         "GEODESICS.h5, whose rule is not the derivative of the flow. Each has the control of the corrected stage.\n"
         "\n"
+        "onedecode ACTIVATIONS.h5 with --model makes the published table of OneDecode: a radial step from each\n"
+        "embedding under one global tensor, with the rates of its next tokens on held-out texts and a control without\n"
+        "the tensor. Its drafter expects the file name onedecode-ref.h5.\n"
+        "\n"
         "The other stages take --draws, or density --telemetry, and no input.\n"
         "coverage counts on the published splits, with the closed form that this repeats. validity measures with the\n"
         "published rule; for the sampled sphere it adds the same rule with exact geometry, and the correct map.\n"
@@ -103,6 +110,7 @@ static const cli_tool tool = {
         "zero-strength control, and both grids of 32.",
     .examples = "geodec-published metric --dim 8 -o metric-ref.h5 cloud.h5\n"
                 "geodec-published geodesic --draws smollm2-135m_n8.h5 -o geodesics-ref.h5 metric-ref.h5\n"
+                "geodec-published onedecode --model model.gguf -o results/onedecode-ref.h5 store.h5\n"
                 "geodec-published coverage --draws smollm2-135m_n8.h5 -o coverage-ref.h5\n"
                 "geodec-published density --telemetry live.tsv --radius 3 -o density-ref.h5\n"
                 "geodec-published warp --draws smollm2-135m_n8.h5 --variant v2 --alpha 0.35 -o warp-ref.h5",
@@ -455,6 +463,57 @@ done:
     return st;
 }
 
+static geodec_status onedecode(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *in = NULL;
+    geodec_activations a;
+    geodec_model *m = NULL;
+    geodec_onedecode_ref t = {0}, flat = {0};
+    geodec_onedecode_rates r, rf;
+    geodec_step_options so = geodec_step_defaults();
+    geodec_step step = {0};
+    geodec_step_rows rows = {0};
+    cli_stage stage = {0};
+    float *embedding = NULL;
+    so.seed = c->seed;
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[1], &in, err));
+    GEODEC_TRY(geodec_activations_view(in, &a, err));
+    GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    GEODEC_TRY(stage_file(&stage, model_path, err));
+    if (strcmp(geodec_model_fingerprint(m), geodec_artifact_provenance(a.file)->model_fingerprint) != 0)
+        GEODEC_THROW(GEODEC_CHECKSUM, "%s: activations of another model than %s", c->args[1], model_path);
+    const geodec_model_config *k = geodec_model_configuration(m);
+    GEODEC_NEW(embedding, (int64_t)k->n_vocab * k->d_model);
+    GEODEC_TRY(geodec_model_embeddings(m, 0, k->n_vocab, embedding, err));
+    GEODEC_TRY(geodec_step_fit(&a, &so, c->pool, &step, &rows, err));
+    GEODEC_TRY(geodec_onedecode_ref_bake(k->n_vocab, k->d_model, embedding, false, c->pool, &t, err));
+    GEODEC_TRY(geodec_onedecode_ref_bake(k->n_vocab, k->d_model, embedding, true, c->pool, &flat, err));
+    GEODEC_TRY(geodec_onedecode_ref_rates(&t, &rows, c->seed, &r, err));
+    GEODEC_TRY(geodec_onedecode_ref_rates(&flat, &rows, c->seed, &rf, err));
+    STAGE_WRITE(&stage, &geodec_onedecode_ref_kind, geodec_onedecode_ref_write(&t, &r, &rf, stage.out, err));
+    const geodec_onedecode_rates *const both[] = {&r, &rf};
+    for (int i = 0; i < 2; i++)
+        cli_say(c,
+                "%s: %.1f %% of %lld entries predict themselves, %.1f %% the most frequent token, %.1f %% one of ten; "
+                "entropy %.2f of %.2f bits; correct on texts: entries %.2f %%, lookups %.2f %%",
+                i ? "Gamma = 0" : "as published", 100 * both[i]->self_loop, (long long)t.n, 100 * both[i]->hub,
+                100 * both[i]->hub10, both[i]->entropy, log2((double)t.n), 100 * both[i]->entry_top1,
+                100 * both[i]->lookup_top1);
+    cli_say(c, "controls: bigram %.2f %%, unigram %.2f %% of %lld positions", 100 * r.bigram_top1, 100 * r.unigram_top1,
+            (long long)r.places);
+done:
+    stage_end(&stage);
+    geodec_onedecode_ref_clear(&t);
+    geodec_onedecode_ref_clear(&flat);
+    geodec_step_clear(&step);
+    geodec_step_rows_clear(&rows);
+    geodec_mem_free(embedding);
+    geodec_model_close(m);
+    return st;
+}
+
 /* ---- stages ----------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -481,6 +540,7 @@ static const struct {
     {"resonance", resonance, &draws, "draws"},
     {"hjb", hjb, &draws, "draws"},
     {"warp", warp, &draws, "draws"},
+    {"onedecode", onedecode, &model_path, "model", .inputs = "ACTIVATIONS.h5", .least = 1, .most = 1},
 };
 
 static geodec_status run(const cli *c, geodec_err *err)
@@ -489,11 +549,13 @@ static geodec_status run(const cli *c, geodec_err *err)
     const int inputs = c->n_args - 1;
     int i = 0;
     while (i < CLI_COUNT(stages) && strcmp(c->args[0], stages[i].name) != 0) i++;
-    if (i == CLI_COUNT(stages))
-        GEODEC_FAIL(GEODEC_INVAL,
-                    "no stage '%.60s' (metric, christoffel, geodesic, riemann, propagate, coverage, validity, records, "
-                    "blocks, density, injectivity, substitution, resonance, hjb, warp)",
-                    c->args[0]);
+    if (i == CLI_COUNT(stages)) {
+        char names[256];
+        size_t n = 0;
+        for (int s = 0; s < CLI_COUNT(stages) && n < sizeof names; s++)
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", s ? ", " : "", stages[s].name);
+        GEODEC_FAIL(GEODEC_INVAL, "no stage '%.60s' (%s)", c->args[0], names);
+    }
     if (inputs < stages[i].least) GEODEC_FAIL(GEODEC_INVAL, "%s needs %s", stages[i].name, stages[i].inputs);
     if (inputs > stages[i].most) GEODEC_FAIL(GEODEC_INVAL, "unexpected argument '%s'", c->args[1 + stages[i].most]);
     if (stages[i].source && !*stages[i].source)
