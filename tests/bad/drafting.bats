@@ -18,7 +18,7 @@ setup_file() {
     "$bin/geodec-export" -q --model "$model" --tokens store.tokens --layers last -o store.h5
     "$bin/geodec-bake" -q -o flowmap.h5 store.h5
     "$bin/geodec-onedecode" -q --cells 32 -o onedecode.h5 store.h5
-    "$bin/geodec-onedecode" -q --mode ref --model "$model" -o onedecode-ref.h5 store.h5
+    "$bin/geodec-published" -q onedecode --model "$model" -o onedecode-ref.h5 store.h5
     "$bin/geodec-rollout" -q --model "$model" --sites 40 --resamples 20 -o rollout.h5 store.h5 > /dev/null
     "$bin/geodec-project" -q --model "$model" --slots q -o projection.h5 > /dev/null
     "$bin/geodec-project-kv" -q --model "$model" -b weights -o kvprojection.h5 > /dev/null

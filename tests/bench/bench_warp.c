@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "io/foreign.h"
 #include "io/h5.h"
-#include "lab/warp/published.h"
+#include "lab/published/warp.h"
 #include "linalg/stats.h"
 
 #include <stdio.h>

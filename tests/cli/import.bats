@@ -116,7 +116,7 @@ refused() {
     "$bin/geodec-import" --quiet --dim 5 --lift noise --threads 3 -o "$dir/e5b.h5" "$dir/export"
     cmp "$dir/e5.h5" "$dir/e5b.h5"
     "$bin/geodec-metric" --quiet -o "$dir/em.h5" "$dir/e5.h5"
-    "$bin/geodec-metric" --quiet --mode ref -o "$dir/emr.h5" "$dir/e5.h5"
+    "$bin/geodec-published" --quiet metric -o "$dir/emr.h5" "$dir/e5.h5"
     "$bin/geodec-null" --quiet -o "$dir/en.h5" "$dir/e5.h5"
 }
 

@@ -34,18 +34,18 @@ value() {
     [ "$(value "$dir/hyp-i.h5" median_bound)" = inf ]
 }
 
-@test "published mode runs on every golden cloud and reproduces the published figures" {
+@test "the published stage runs on every golden cloud and reproduces the published figures" {
     found=
     for file in "$(golden_folder)"/*_n[0-9].h5; do
         h5ls "$file/cloud" > /dev/null 2>&1 || continue
         found=yes
-        "$bin/geodec-injectivity" --quiet --force --mode ref --draws "$file" -o "$dir/ref.h5"
+        "$bin/geodec-published" --quiet --force injectivity --draws "$file" -o "$dir/ref.h5"
         awk -v c="$(value "$dir/ref.h5" local_cosine_mean)" 'BEGIN {exit !(c > 1 - 1e-9)}'
     done
     [ "$found" ]
     file=$(golden_folder)/smollm2-135m_n8.h5
     # anchors and radii as printed in the published result file
-    "$bin/geodec-injectivity" --quiet --force --mode ref --draws "$file" --points 13,52,53,9,50,45,25,3,44,41 \
+    "$bin/geodec-published" --quiet --force injectivity --draws "$file" --points 13,52,53,9,50,45,25,3,44,41 \
         --measured 1.6,1.6,1.6,0.05,0,0,3.2,3.2,6.4,1.6 -o "$dir/ref.h5"
     [ "$(printf '%.4f' "$(value "$dir/ref.h5" C)")" = 0.0170 ]
     [ "$(printf '%.2f' "$(value "$dir/ref.h5" r_fit)")" = 0.84 ]
@@ -54,14 +54,14 @@ value() {
 }
 
 @test "refusals" {
-    run --separate-stderr "$bin/geodec-injectivity" --mode ref "$dir/metric.h5"
+    run --separate-stderr "$bin/geodec-published" injectivity
     [ "$status" -eq 2 ]
     run --separate-stderr "$bin/geodec-injectivity" -o "$dir/no.h5" "$dir/cloud.h5"
     [ "$status" -eq 3 ]
     [ ! -e "$dir/no.h5" ]
     file=$(golden_folder)/smollm2-135m_n8.h5
     for bad in 1,2,x 1,2,64 1,-2 1,1.5; do
-        run --separate-stderr "$bin/geodec-injectivity" --mode ref --draws "$file" --points "$bad" -o "$dir/no.h5"
+        run --separate-stderr "$bin/geodec-published" injectivity --draws "$file" --points "$bad" -o "$dir/no.h5"
         [ "$status" -eq 2 ]
         [ ! -e "$dir/no.h5" ]
     done

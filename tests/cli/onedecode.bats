@@ -9,7 +9,7 @@ setup_file() {
     "$bin/geodec-sample" --quiet --model "$model" --texts 40 --length 96 -o "$dir/store.tokens"
     "$bin/geodec-export" --quiet --model "$model" --tokens "$dir/store.tokens" --layers last --window 96 -o "$dir/store.h5"
     "$bin/geodec-onedecode" --cells 200 -o "$dir/onedecode.h5" "$dir/store.h5" 2> "$dir/onedecode.log"
-    "$bin/geodec-onedecode" --mode ref --model "$model" -o "$dir/onedecode-ref.h5" "$dir/store.h5" 2> "$dir/ref.log"
+    "$bin/geodec-published" onedecode --model "$model" -o "$dir/onedecode-ref.h5" "$dir/store.h5" 2> "$dir/ref.log"
     "$bin/geodec-rollout" --model "$model" --cells 200 --sites 60 --places 200 --resamples 50 -o "$dir/rollout.h5" "$dir/store.h5" \
       > "$dir/rollout.tsv" 2> "$dir/rollout.log"
 }

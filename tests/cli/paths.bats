@@ -157,15 +157,16 @@ attr() { # file, name
 
 @test "coverage: the published count from a golden file, with closed form and noise" {
     draws=("$(golden_folder)"/*_n8.h5)
-    "$bin/geodec-coverage" --quiet --mode ref --draws "${draws[0]}" --nulls 6 -o "$dir/coverage-ref.h5"
+    "$bin/geodec-published" --quiet coverage --draws "${draws[0]}" --nulls 6 -o "$dir/coverage-ref.h5"
     "$bin/geodec-table" "$dir/coverage-ref.h5" closed_form hit_once null_mean | awk -F'\t' \
         'NR > 1 {hit = $6; noise = $14; if (hit - $1 > 0.1 || $1 - hit > 0.1 || hit - noise > 0.12 || noise - hit > 0.12) exit 1}'
-    for call in "--mode ref" "--draws ${draws[0]}" "" "--mode ref --draws ${draws[0]} $dir/cloud.h5"; do
+    for call in coverage "coverage --draws ${draws[0]}" "published coverage" "published --draws ${draws[0]}" \
+        "published cover --draws ${draws[0]}" "published coverage --draws ${draws[0]} $dir/cloud.h5"; do
         # shellcheck disable=SC2086
-        run --separate-stderr "$bin/geodec-coverage" $call -o "$dir/no.h5"
+        run --separate-stderr "$bin"/geodec-$call -o "$dir/no.h5"
         [ "$status" -eq 2 ] || { echo "$call: $status"; false; }
     done
-    run --separate-stderr "$bin/geodec-coverage" --mode ref --draws "$dir/cloud.h5" -o "$dir/no.h5"
+    run --separate-stderr "$bin/geodec-published" coverage --draws "$dir/cloud.h5" -o "$dir/no.h5"
     [ "$status" -eq 1 ]
     [ ! -e "$dir/no.h5" ]
 }
@@ -194,12 +195,12 @@ attr() { # file, name
 
 @test "validity: the published measurement from a golden file; on the sphere the error is that of the rule" {
     sphere=$(golden_folder)/sphere_n4.h5
-    "$bin/geodec-validity" --quiet --mode ref --draws "$sphere" -o "$dir/validity-ref.h5"
+    "$bin/geodec-published" --quiet validity --draws "$sphere" -o "$dir/validity-ref.h5"
     awk -v s="$(attr "$dir/validity-ref.h5" slope)" -v c="$(attr "$dir/validity-ref.h5" control_slope)" \
         -v r="$(attr "$dir/validity-ref.h5" correct_slope)" 'BEGIN {exit !(s < 1.3 && c > 0.9 && c < 1.2 && r > 1.85 && r < 2.15)}'
-    run --separate-stderr "$bin/geodec-validity" --mode ref -o "$dir/no.h5"
+    run --separate-stderr "$bin/geodec-published" validity -o "$dir/no.h5"
     [ "$status" -eq 2 ]
-    run --separate-stderr "$bin/geodec-validity" --mode ref --draws "$dir/cloud.h5" -o "$dir/no.h5"
+    run --separate-stderr "$bin/geodec-published" validity --draws "$dir/cloud.h5" -o "$dir/no.h5"
     [ "$status" -eq 1 ]
     [ ! -e "$dir/no.h5" ]
 }

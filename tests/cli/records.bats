@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-records --mode ref, geodec-resonance and geodec-lookup: summaries, determinism except for times, refusals.
+# geodec-published records, geodec-resonance and geodec-lookup: summaries, determinism except for times, refusals.
 
 bats_require_minimum_version 1.5.0
 load ../root
@@ -15,15 +15,15 @@ setup_file() {
     "$bin/geodec-geodesic" --quiet --paths 4 --steps 8 -o "$dir/geodesics.h5" "$dir/metric.h5"
 }
 
-@test "records --mode ref: the printed error is 0, the true error is not; the same bytes with any number of threads" {
-    run --separate-stderr "$bin/geodec-records" --mode ref --threads 1 --draws "$golden" -o "$dir/ref.h5"
+@test "published records: the printed error is 0, the true error is not; the same bytes with any number of threads" {
+    run --separate-stderr "$bin/geodec-published" records --threads 1 --draws "$golden" -o "$dir/ref.h5"
     [ "$status" -eq 0 ]
     [[ "$stderr" == *"6036 bytes (4948 with Phi itself); error of rank 5: 0 as published"*"0.612 in truth"* ]]
-    "$bin/geodec-records" --quiet --force --mode ref --threads 3 --draws "$golden" -o "$dir/ref3.h5"
+    "$bin/geodec-published" --quiet --force records --threads 3 --draws "$golden" -o "$dir/ref3.h5"
     "$bin/geodec-diff" "$dir/ref.h5" "$dir/ref3.h5"
-    run --separate-stderr "$bin/geodec-records" --mode ref -o "$dir/no.h5"
+    run --separate-stderr "$bin/geodec-published" records -o "$dir/no.h5"
     [ "$status" -ne 0 ]
-    run --separate-stderr "$bin/geodec-records" --mode ref --draws "$dir/metric.h5" -o "$dir/no.h5"
+    run --separate-stderr "$bin/geodec-published" records --draws "$dir/metric.h5" -o "$dir/no.h5"
     [ "$status" -ne 0 ]
     [ ! -e "$dir/no.h5" ]
 }

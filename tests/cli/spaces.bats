@@ -55,7 +55,7 @@ chain() { # METRIC.h5: every tool that takes a metric
 
 @test "inputs that do not match are refused" {
     for bad in "--kind sphere $dir/cloud.h5" "--kind euclidean" "--kind polar --dim 3" "--kind sphere --curvature -1" \
-        "--kind flat --mode ref" "--kind sphere --points 1"; do
+        "--kind sphere --points 1"; do
         # shellcheck disable=SC2086
         run --separate-stderr "$bin/geodec-metric" $bad -o "$dir/no.h5"
         [ "$status" -eq 2 ] || { echo "$bad: $status"; false; }

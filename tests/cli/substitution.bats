@@ -31,7 +31,7 @@ setup() {
 
 @test "the published counts follow from the random numbers of a golden file" {
     golden=$(ls "$(golden_folder)"/*_n8.h5 | head -n 1)
-    run --separate-stderr "$bin/geodec-substitution" --mode ref --draws "$golden" -o "$BATS_TEST_TMPDIR/r.h5"
+    run --separate-stderr "$bin/geodec-published" substitution --draws "$golden" -o "$BATS_TEST_TMPDIR/r.h5"
     echo "$stderr"
     [ "$status" -eq 0 ]
     [[ "$stderr" == *"within 0.4 0.0 %"* ]]
@@ -39,11 +39,11 @@ setup() {
     [ "$status" -eq 0 ]
 }
 
-@test "modes and inputs that do not match are refused on one line" {
+@test "missing inputs are refused on one line" {
     run --separate-stderr "$bin/geodec-substitution" -o "$BATS_TEST_TMPDIR/x.h5" "$states"
     [ "$status" -ne 0 ]
-    [[ "$stderr" == *"--model and ACTIVATIONS.h5"* ]]
-    run --separate-stderr "$bin/geodec-substitution" --mode ref -o "$BATS_TEST_TMPDIR/x.h5"
+    [[ "$stderr" == *"--model is required"* ]]
+    run --separate-stderr "$bin/geodec-published" substitution -o "$BATS_TEST_TMPDIR/x.h5"
     [ "$status" -ne 0 ]
-    [[ "$stderr" == *"go together"* ]]
+    [[ "$stderr" == *"substitution needs --draws"* ]]
 }

@@ -47,17 +47,18 @@ setup_file() {
 
 @test "density: the published distances of a telemetry file; damaged files and invalid calls are refused" {
     printf '# live\tlayer=-1\tdim=2\tevery=2\n0\tm\t1\t1\t0\n1\tm\t1\t0\t1\n2\tm\t1\t1\t1\n' > "$dir/live.tsv"
-    "$bin/geodec-density" --quiet --mode ref --telemetry "$dir/live.tsv" --metric l2 --radius 0.5 -o "$dir/density-ref.h5"
+    "$bin/geodec-published" --quiet density --telemetry "$dir/live.tsv" --metric l2 --radius 0.5 -o "$dir/density-ref.h5"
     [ "$("$bin/geodec-table" --attrs "$dir/density-ref.h5" | awk -F'\t' '$1 == "nearest_p50" || $1 == "enrichment" {printf "%s ", $2}')" = "1 4 " ]
     head -c 100000 "$bin/geodec-density" > "$dir/noise.tsv"
     printf '#\tdim=3\n0\tm\t1\t1\t0\n' > "$dir/narrow.tsv"
     for bad in noise narrow none; do
-        run --separate-stderr "$bin/geodec-density" --mode ref --telemetry "$dir/$bad.tsv" -o "$dir/no.h5"
+        run --separate-stderr "$bin/geodec-published" density --telemetry "$dir/$bad.tsv" -o "$dir/no.h5"
         [ "$status" -eq 1 ] || [ "$status" -eq 3 ] || { echo "$bad: $status"; false; }
     done
-    for call in "--mode ref" "--telemetry $dir/live.tsv" "" "--mode ref --telemetry $dir/live.tsv $dir/cloud.h5"; do
+    for call in density "density --telemetry $dir/live.tsv" published "published density" "published --telemetry $dir/live.tsv" \
+        "published density --draws $dir/live.tsv" "published density --telemetry $dir/live.tsv $dir/cloud.h5"; do
         # shellcheck disable=SC2086
-        run --separate-stderr "$bin/geodec-density" $call -o "$dir/no.h5"
+        run --separate-stderr "$bin"/geodec-$call -o "$dir/no.h5"
         [ "$status" -eq 2 ] || { echo "$call: $status"; false; }
     done
     [ ! -e "$dir/no.h5" ]

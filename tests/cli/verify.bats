@@ -43,7 +43,7 @@ setup_file() {
 }
 
 @test "the tensor of the published manifold is not a curvature tensor" {
-    "$bin/geodec-metric" --quiet --mode ref --points 60 -o "$dir/ref.h5" "$dir/cloud.h5"
+    "$bin/geodec-published" --quiet metric --sample 60 -o "$dir/ref.h5" "$dir/cloud.h5"
     run --separate-stderr "$bin/geodec-verify-geometry" "$dir/ref.h5"
     echo "$output"
     [ "$status" -eq 4 ]

@@ -76,15 +76,15 @@ attr() {
     for g in "$golden"/*_n[0-9]*.h5; do
         case $g in */sphere_n*) continue ;; esac
         found=1
-        "$bin/geodec-warp" --quiet --force --mode ref --draws "$g" -o "$dir/ref.h5"
+        "$bin/geodec-published" --quiet --force warp --draws "$g" -o "$dir/ref.h5"
         [ "$(attr "$dir/ref.h5" cross_passes)" = 0 ]
         [ "$(attr "$dir/ref.h5" grid1_passes)" = 0 ]
         [ "$(attr "$dir/ref.h5" grid2_passes)" = 0 ]
         # all of the spillover of v2 exists without a warp
         "$bin/geodec-table" "$dir/ref.h5" spill_mean alpha | awk 'NR == 3 {a = $1} NR == 5 {exit !($2 == 0 && (a / $1 - 1)^2 < 1e-4)}'
-        "$bin/geodec-warp" --quiet --force --mode ref --draws "$g" --variant v2 --alpha 0.35 --extent 1.2 -o "$dir/one.h5"
+        "$bin/geodec-published" --quiet --force warp --draws "$g" --variant v2 --alpha 0.35 --extent 1.2 -o "$dir/one.h5"
         [ "$("$bin/geodec-table" "$dir/one.h5" improvement | sed -n 2p)" = "$("$bin/geodec-table" "$dir/ref.h5" improvement | sed -n 3p)" ]
-        "$bin/geodec-hjb" --quiet --force --mode ref --draws "$g" -o "$dir/refh.h5"
+        "$bin/geodec-published" --quiet --force hjb --draws "$g" -o "$dir/refh.h5"
         "$bin/geodec-table" "$dir/refh.h5" curvature | awk 'NR > 1 && !($1 < 1e-20) {exit 1}'
     done
     [ "$found" = 1 ]
@@ -94,11 +94,11 @@ attr() {
     for t in warp hjb; do
         run --separate-stderr "$bin/geodec-$t" -o "$dir/no.h5"
         [ "$status" -eq 2 ]
-        [[ "$stderr" == *"METRIC.h5 is missing"* ]]
-        run --separate-stderr "$bin/geodec-$t" --mode ref -o "$dir/no.h5"
+        [[ "$stderr" == *"an argument is missing"*"METRIC.h5"* ]]
+        run --separate-stderr "$bin/geodec-published" "$t" -o "$dir/no.h5"
         [ "$status" -eq 2 ]
-        [[ "$stderr" == *"go together"* ]]
-        run --separate-stderr "$bin/geodec-$t" --mode ref --draws "$dir/cloud.h5" -o "$dir/no.h5"
+        [[ "$stderr" == *"$t needs --draws"* ]]
+        run --separate-stderr "$bin/geodec-published" "$t" --draws "$dir/cloud.h5" -o "$dir/no.h5"
         [ "$status" -ne 0 ]
         [[ "$stderr" == *"cloud.h5"* ]]
         run --separate-stderr "$bin/geodec-$t" -o "$dir/no.h5" "$dir/cloud.h5"

@@ -59,6 +59,7 @@ make_inputs() {
     awk -v n="$2" 'BEGIN { srand(n); for (i = 0; i < 60; i++) printf "%.4f\t%.4f\t%.4f\t%.4f\n", 1 + rand(), 1 + rand(), 1 + rand() * i / 60, 1 + rand() }' >"$in/points.tsv"
     awk -v n="$2" 'BEGIN { srand(n); for (i = 0; i < 16; i++) print 100 + int(800 * rand()) }' >"$in/query.txt"
     awk -v n="$2" 'BEGIN { srand(n + 7); for (i = 0; i < 400; i++) print 100 + int(800 * rand()) }' >"$in/sequence.txt"
+    awk -v n="$2" 'BEGIN { srand(n + 9); for (i = 0; i < 12; i++) printf "%d\tm\t1\t%.4f\t%.4f\n", i, rand(), rand() }' >"$in/telemetry.tsv"
     printf 'id\tsection\tclaim\tpublished\treproduced\texports\tmodel\tcontrol\tverdict\n%s\tone\ta claim\t-\t-\t-\triemann.h5#scalar|count\t-\tholds if M > 1: The value is {M}.;; refuted if M < 1: The value is {M}.;; untestable: It is one.\n' "row-$2" >"$in/claims-rules.tsv"
     printf 'key\tquantity\tvalues\tvalue\tcontrol\trule\tleast\tcommand\n%s\ta quantity\tr=riemann.h5#scalar|count\t{r:i}\tnone\tholds if r > 1: it has {r:i} values;; refuted: too few\t-: a test of damaged files\triemann.h5\n' "row-$2" >"$in/headline-rules.tsv"
 }

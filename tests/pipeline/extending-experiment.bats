@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The recipe for a new experiment with a computation of its own (docs/extending.md), performed on a scratch copy of the tree:
-# `isotropy`, the mean squared cosine between pairs of points of a cloud. The published variant counts each point with itself.
+# `isotropy`, the mean squared cosine between pairs of points of a cloud. The published counterpart counts each point with itself.
 
 bats_require_minimum_version 1.5.0
 
@@ -21,15 +21,15 @@ setup_file() {
 GEODEC_API extern const geodec_kind geodec_isotropy_kind;
 
 typedef struct geodec_isotropy {
-    const char *mode; /* "correct", or "ref": a point and itself are a pair; static */
+    const char *pairs; /* "others", or "all": a point and itself are a pair; static */
     int64_t points;
     double *cosine2; /* [N] mean over the pairs of the point */
     double *control; /* [N] the same of Gaussian points */
     double mean, control_mean;
 } geodec_isotropy;
 
-/* A function of (cloud, reference, seed); out is freed with geodec_isotropy_clear. GEODEC_SCARCE: fewer than two points. */
-GEODEC_API geodec_status geodec_isotropy_run(const geodec_cloud *cloud, bool reference, uint64_t seed,
+/* itself: a point and itself are a pair. A function of (cloud, itself, seed); out is freed with geodec_isotropy_clear. GEODEC_SCARCE: fewer than two points. */
+GEODEC_API geodec_status geodec_isotropy_run(const geodec_cloud *cloud, bool itself, uint64_t seed,
                                              geodec_isotropy *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_isotropy_clear(geodec_isotropy *r);
 
@@ -52,7 +52,7 @@ static const geodec_field fields[] = {
     {"/control", GEODEC_F64, "N", 0, "1", "control: the same of Gaussian points of these variances", 0, AT(control)},
 };
 static const geodec_attr attrs[] = {
-    {"mode", GEODEC_ATTR_STR, 0, "correct, or ref: a point and itself are a pair", IN(mode)},
+    {"pairs", GEODEC_ATTR_STR, 0, "others, or all: a point and itself are a pair", IN(pairs)},
     {"mean", GEODEC_ATTR_F64, 0, "mean squared cosine between two points", IN(mean)},
     {"control_mean", GEODEC_ATTR_F64, 0, "control: the same of a Gaussian cloud of these variances", IN(control_mean)},
 };
@@ -85,13 +85,13 @@ static double over_pairs(int64_t n, int64_t k, const double *x, bool itself, dou
     return sum / (double)n;
 }
 
-geodec_status geodec_isotropy_run(const geodec_cloud *cloud, bool reference, uint64_t seed, geodec_isotropy *out,
+geodec_status geodec_isotropy_run(const geodec_cloud *cloud, bool itself, uint64_t seed, geodec_isotropy *out,
                                   geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = cloud->points, k = cloud->k;
     double *noise = NULL;
-    geodec_isotropy r = {.mode = reference ? "ref" : "correct", .points = n};
+    geodec_isotropy r = {.pairs = itself ? "all" : "others", .points = n};
     if (n < 2) GEODEC_THROW(GEODEC_SCARCE, "%lld points have no pair", (long long)n);
     GEODEC_NEW(noise, n * k);
     for (int64_t i = 0; i < n; i++) {
@@ -100,8 +100,8 @@ geodec_status geodec_isotropy_run(const geodec_cloud *cloud, bool reference, uin
     }
     GEODEC_NEW(r.cosine2, n);
     GEODEC_NEW(r.control, n);
-    r.mean = over_pairs(n, k, cloud->coordinate, reference, r.cosine2);
-    r.control_mean = over_pairs(n, k, noise, reference, r.control);
+    r.mean = over_pairs(n, k, cloud->coordinate, itself, r.cosine2);
+    r.control_mean = over_pairs(n, k, noise, itself, r.control);
     *out = r;
     r = (geodec_isotropy){0};
 done:
@@ -123,12 +123,9 @@ C
 #include "cli/stage.h"
 #include "lab/isotropy/correct.h"
 
-#include <string.h>
-
-static const char *output = "isotropy.h5", *mode = "correct";
+static const char *output = "isotropy.h5";
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "isotropy.h5"),
-    OPT_CHOICE("mode", 0, &mode, "correct|ref", "MODE", "ref: a point and itself are a pair, as published"),
 };
 static const cli_tool tool = {
     .name = "geodec-isotropy",
@@ -150,7 +147,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_open(&stage, &geodec_cloud_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
-    GEODEC_TRY(geodec_isotropy_run(&cloud, strcmp(mode, "ref") == 0, c->seed, &r, err));
+    GEODEC_TRY(geodec_isotropy_run(&cloud, false, c->seed, &r, err));
     STAGE_WRITE(&stage, &geodec_isotropy_kind, geodec_artifact_save(stage.out, &r, err));
     cli_say(c, "mean squared cosine %.4f, Gaussian control %.4f", r.mean, r.control_mean);
 done:
@@ -162,10 +159,35 @@ done:
 
 int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
 C
-    # 4. the list of kinds
+    # 4. the published counterpart
+    insert_before '^#include "lab/published/blocks.h"' tools/lab/geodec-published.c '#include "lab/isotropy/correct.h"'
+    cat >"$BATS_FILE_TMPDIR/stage.c" <<'C'
+static geodec_status isotropy(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *in = NULL;
+    geodec_cloud cloud = {0};
+    geodec_isotropy r = {0};
+    cli_stage stage = {0};
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_open(&stage, &geodec_cloud_kind, c->args[1], &in, err));
+    GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
+    GEODEC_TRY(geodec_isotropy_run(&cloud, true, c->seed, &r, err));
+    STAGE_WRITE(&stage, &geodec_isotropy_kind, geodec_artifact_save(stage.out, &r, err));
+done:
+    stage_end(&stage);
+    geodec_isotropy_clear(&r);
+    geodec_cloud_clear(&cloud);
+    return st;
+}
+
+C
+    insert_before '^/[*] ---- stages' tools/lab/geodec-published.c "$(cat "$BATS_FILE_TMPDIR/stage.c")" ''
+    insert_before '^    {"onedecode", ' tools/lab/geodec-published.c '    {"isotropy", isotropy, .inputs = "CLOUD.h5", .least = 1, .most = 1},'
+    # 5. the list of kinds
     insert_before '^#include "lab/library/correct.h"' tools/cli/kinds.c '#include "lab/isotropy/correct.h"'
     insert_before '^    &geodec_library_kind,' tools/cli/kinds.c '    &geodec_isotropy_kind,'
-    # 5. the folder of the pipeline
+    # 6. the folder of the pipeline
     cat >pipelines/lab/isotropy/isotropy.mk <<'END'
 LABORATORY += $(R)/isotropy.h5
 $(R)/isotropy.h5: $(BIN)/geodec-isotropy $(R)/cloud.h5 FORCE
@@ -177,9 +199,9 @@ END
         >>pipelines/lab/isotropy/claims.tsv
     printf '%s\n' 'holds if M > 2 * C: {M}, Gaussian control {C}.;; refuted if M <= 2 * C: {M}, Gaussian control {C}.;; untestable: Not made.' \
         >>pipelines/lab/isotropy/claims.tsv
-    forget tools/cli/kinds.c
+    forget tools/cli/kinds.c tools/lab/geodec-published.c
     rm "$B/lib/libgeodeccli.a"
-    build "$B/bin/geodec-isotropy" "$B/bin/geodec-info" "$B/bin/geodec-check" "$B/bin/geodec-table" "$B/bin/geodec-claims"
+    build "$B/bin/geodec-isotropy" "$B/bin/geodec-published" "$B/bin/geodec-info" "$B/bin/geodec-check" "$B/bin/geodec-table" "$B/bin/geodec-claims"
     # made by make docs
     "$bin/geodec-info" --schema isotropy >docs/schema/isotropy.md
     "$bin/geodec-isotropy" --options >>"$B/tools.tsv"
@@ -198,7 +220,7 @@ setup() {
     cd "$BATS_FILE_TMPDIR" || return 1
 }
 
-@test "one existing file changes; the others are new" {
+@test "two existing files change; the others are new" {
     touched | sort >touched.txt
     cat touched.txt
     diff - touched.txt <<'END'
@@ -210,11 +232,13 @@ pipelines/lab/isotropy/claims.tsv
 pipelines/lab/isotropy/isotropy.mk
 tools/cli/kinds.c
 tools/lab/geodec-isotropy.c
+tools/lab/geodec-published.c
 END
     (cd "$root" && git ls-files) | grep -Fx -f touched.txt | sort >changed.txt
     diff - changed.txt <<'END'
 docs/tools.md
 tools/cli/kinds.c
+tools/lab/geodec-published.c
 END
 }
 
@@ -229,15 +253,15 @@ END
     "$bin/geodec-claims" --check pipelines/lab/isotropy/claims.tsv
 }
 
-@test "the artifact has the value of its definition, and the published variant differs by the pairs of a point with itself" {
+@test "the artifact has the value of its definition, and the published counterpart differs by the pairs of a point with itself" {
     "$bin/geodec-isotropy" -q -o correct.h5 cloud.h5
-    "$bin/geodec-isotropy" -q --mode ref -o ref.h5 cloud.h5
+    "$bin/geodec-published" -q isotropy -o ref.h5 cloud.h5
     "$bin/geodec-check" correct.h5 ref.h5
     value() { "$bin/geodec-table" --attr "$2" "$1"; }
-    [ "$(value correct.h5 mode)" = correct ]
-    [ "$(value ref.h5 mode)" = ref ]
+    [ "$(value correct.h5 pairs)" = others ]
+    [ "$(value ref.h5 pairs)" = all ]
     n=$("$bin/geodec-table" --no-header correct.h5 'SELECT :N')
-    # one pair in n has cosine 1 in the published variant
+    # one pair in n has cosine 1 in the published counterpart
     awk -v n="$n" -v c="$(value correct.h5 mean)" -v r="$(value ref.h5 mean)" -v z="$(value correct.h5 control_mean)" 'BEGIN {
         expected = (c * (n - 1) + 1) / n
         exit !(n > 100 && c > 0 && c < 1 && z > 0 && z < 1 && (expected - r) ^ 2 < 1e-24) }'

@@ -9,13 +9,12 @@
 
 #include <string.h>
 
-static const char *shard, *output = "christoffel.h5", *deriv = "analytic", *at = "samples", *mode = "correct";
+static const char *shard, *output = "christoffel.h5", *deriv = "analytic", *at = "samples";
 static int64_t points;
 static geodec_christoffel_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "christoffel.h5"),
-    SPACE_MODE_OPTION(mode),
     OPT_CHOICE("deriv", 0, &deriv, "analytic|fd", "HOW",
                "derivative of the metric: analytic, or fd (central differences)"),
     OPT_F64("h", 0, &opt.step, 0, 1e300, "X", "step of the differences (0: a thousandth of sigma)"),
@@ -77,10 +76,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_harness_space in = {0};
     geodec_christoffel g = {0};
     cli_stage stage = {0};
-    geodec_harness_fitted fitted;
-    geodec_rbf *smooth = NULL;
     double *x = NULL, median = 0;
-    bool ref;
     opt.deriv = strcmp(deriv, "fd") == 0 ? GEODEC_DERIV_FD : GEODEC_DERIV_ANALYTIC;
     GEODEC_TRY(geodec_shard_parse(shard, &opt.shard, err));
     GEODEC_TRY(stage_begin(&stage, c, output, err));
@@ -88,17 +84,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
     const int64_t count = points > 0 && points < in.metric.points ? points : in.metric.points;
     const geodec_space *s = in.space;
-    GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
-    if (ref) { /* control: the exact derivative of the field without the harness's anchors */
-        if (strcmp(at, "samples") != 0) GEODEC_THROW(GEODEC_INVAL, "--mode ref has symbols only at samples");
-        if (opt.step == 0) GEODEC_TRY(geodec_artifact_get_f64(in.file, "published_h", &opt.step, err));
-        geodec_harness_fitted_init(&fitted, in.published, opt.step);
-        GEODEC_TRY(geodec_metric_field(&in.metric, &smooth, err));
-        opt.deriv = GEODEC_DERIV_FD;
-        opt.table = in.published->gamma;
-        opt.other = geodec_rbf_space(smooth);
-        s = &fitted.space;
-    }
+    GEODEC_TRY(geodec_harness_space_check(&in, false, err));
     GEODEC_TRY(choose_points(&in.metric, count, &x, err));
     if (c->needs) {
         needs_since(c->needs, "load", begin);
@@ -113,7 +99,6 @@ static geodec_status run(const cli *c, geodec_err *err)
             opt.deriv == GEODEC_DERIV_FD ? "analytic" : "difference", g.worst_gap);
 done:
     stage_end(&stage);
-    geodec_rbf_destroy(smooth);
     geodec_harness_space_close(&in);
     geodec_christoffel_clear(&g);
     geodec_mem_free(x);

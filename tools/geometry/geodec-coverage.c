@@ -5,24 +5,19 @@
 #include "base/numbers.h"
 #include "chain/coverage_needs.h"
 #include "cli/cloud.h"
-#include "cli/mode.h"
 #include "cli/needs.h"
 #include "cli/sweep.h"
-#include "lab/coverage/published.h"
 
 #include <float.h>
 #include <string.h>
 
-static const char *output = "coverage.h5", *mode = "correct", *draws, *shares, *threshold = "distance", *activations,
-                  *shard, *joined;
+static const char *output = "coverage.h5", *shares, *threshold = "distance", *activations, *shard, *joined;
 static int64_t dim, points = 1000, k, nulls = 10;
 static bool sweep;
 static geodec_coverage_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "coverage.h5"),
-    CLI_MODE_OPTION(mode),
-    CLI_DRAWS_OPTION(draws),
     CLI_CLOUD_DIM_OPTION(dim),
     OPT_I64("points", 'p', &points, 0, 1e9, "N", "random sample of points for the experiment (0: all)"),
     OPT_FLAG("sweep", 0, &sweep,
@@ -47,17 +42,15 @@ static const cli_tool tool = {
     .name = "geodec-coverage",
     .topic = CLI_TOPIC_RECORDS,
     .purpose = "measure the share of new points that are near a cached point",
-    .usage = "[OPTIONS] CLOUD.h5\n       geodec-coverage --mode ref --draws FILE.h5 [OPTIONS]",
+    .usage = "[OPTIONS] CLOUD.h5",
     .description =
         "The metric is fitted only to the cached points, and the search for the cached point nearest in g is exact.\n"
         "Cover is measured in the first --dim coordinates of the cloud, not of the states.\n"
         "Every figure comes with the closed form 1 - C(N-1-k,c)/C(N-1,c), the leaky design that reproduces it, and\n"
         "two nulls with z-scores: Gaussian clouds, and clouds with random Fourier phases along the text (or with\n"
-        "shuffled coordinates if the points have no order). --mode ref counts as the published harness does, on its\n"
-        "points and splits.",
-    .examples = "  geodec-coverage --sweep -o coverage.h5 cloud.h5\n"
-                "  geodec-coverage --mode ref --draws smollm2-135m_n8.h5 -o coverage-ref.h5",
-    CLI_TAKES(options, 0, 1),
+        "shuffled coordinates if the points have no order).",
+    .examples = "  geodec-coverage --sweep -o coverage.h5 cloud.h5",
+    CLI_TAKES(options, 1, 1),
     .plans = true,
 };
 
@@ -74,7 +67,7 @@ static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_clo
     return GEODEC_OK;
 }
 
-static geodec_status run_correct(const cli *c, geodec_err *err)
+static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL, *states = NULL;
@@ -86,6 +79,8 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     cli_stage stage = {0};
     double *x = NULL;
     const double begin = geodec_clock_process_seconds();
+    if ((strcmp(threshold, "task") == 0) != (activations != NULL))
+        GEODEC_THROW(GEODEC_INVAL, "--threshold task and --activations go together");
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_open(&stage, &geodec_cloud_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
@@ -126,38 +121,6 @@ done:
     geodec_coverage_task_clear(&t);
     geodec_mem_free(x);
     return st;
-}
-
-static geodec_status run_published(const cli *c, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec_coverage_published v = {0};
-    geodec_harness_options o = geodec_harness_defaults();
-    cli_stage stage = {0};
-    geodec_coverage_published_splits s = {0};
-    if (c->needs) GEODEC_THROW(GEODEC_UNSUPPORTED, "--plan is for --mode correct");
-    GEODEC_TRY(stage_begin(&stage, c, output, err));
-    GEODEC_TRY(geodec_coverage_published_draws(draws, &s, err));
-    if (k > 0) o.k = k;
-    GEODEC_TRY(geodec_coverage_published_compute(&s, &o, nulls, c->seed, c->pool, &c->hooks, &v, err));
-    GEODEC_TRY(stage_file(&stage, draws, err));
-    STAGE_WRITE(&stage, &geodec_coverage_published_kind, geodec_coverage_published_write(&v, stage.out, err));
-    geodec_coverage_published_say(&c->hooks, &v);
-done:
-    stage_end(&stage);
-    geodec_coverage_published_clear(&v);
-    geodec_coverage_published_draws_clear(&s);
-    return st;
-}
-
-static const cli_modes modes = {run_published, run_correct, 1, "CLOUD.h5 is missing", "cloud"};
-
-static geodec_status run(const cli *c, geodec_err *err)
-{
-    if ((strcmp(threshold, "task") == 0) != (activations != NULL))
-        GEODEC_FAIL(GEODEC_INVAL, "--threshold task and --activations go together");
-    GEODEC_PASS(cli_run_mode(c, &modes, mode, draws, shard || joined, err));
-    return GEODEC_OK;
 }
 
 CLI_MAIN(opt = geodec_coverage_defaults())

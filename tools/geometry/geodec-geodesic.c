@@ -9,16 +9,14 @@
 
 #include <string.h>
 
-static const char *shard, *output = "geodesics.h5", *velocity = "sequence", *method = "rk4", *mode = "correct", *draws;
+static const char *shard, *output = "geodesics.h5", *velocity = "sequence", *method = "rk4", *draws;
 static geodec_geodesics_options opt;
 static bool no_hull;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "geodesics.h5"),
-    SPACE_MODE_OPTION(mode),
     OPT_FILE("draws", 0, &draws, "FILE",
-             "HDF5 file with starts and velocities, /geodesic/x0 and /geodesic/v0; the mode ref uses the velocities "
-             "unchanged, correct normalises them in g"),
+             "HDF5 file with starts and velocities, /geodesic/x0 and /geodesic/v0; velocities are normalised in g"),
     OPT_I64("paths", 'p', &opt.paths, 0, 1e7, "N", "number of paths, from a random sample of starts (0: all)"),
     OPT_CHOICE("v0", 0, &velocity, "sequence|random", "HOW",
                "direction of the initial velocity of g-length 1: towards the next state of the text, or random"),
@@ -51,14 +49,14 @@ static const cli_tool tool = {
     .plans = true,
 };
 
-/* Reads starts [count][n] and velocities from FILE. The velocities are normalised in g, except in --mode ref. */
-static geodec_status read_draws(const geodec_harness_space *in, bool ref, double **x0, double **v0, geodec_err *err)
+/* Reads starts [count][n] and velocities from FILE. The velocities are normalised in g. */
+static geodec_status read_draws(const geodec_harness_space *in, double **x0, double **v0, geodec_err *err)
 {
     const int64_t n = in->metric.n;
     int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, n};
     GEODEC_PASS(geodec_foreign_read(draws, "/geodesic/x0", 2, shape, NULL, x0, err));
     GEODEC_PASS(geodec_foreign_read(draws, "/geodesic/v0", 2, shape, NULL, v0, err));
-    for (int64_t p = 0; p < shape[0] && !ref; p++)
+    for (int64_t p = 0; p < shape[0]; p++)
         GEODEC_PASS_MSG(geodec_geodesic_unit(in->space, *x0 + p * n, *v0 + p * n, err), "start %lld", (long long)p);
     opt.velocity = GEODEC_VELOCITY_GIVEN;
     opt.x0 = *x0;
@@ -86,7 +84,6 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_geodesics g = {0};
     cli_stage stage = {0};
     double *x0 = NULL, *v0 = NULL;
-    bool ref;
     opt.velocity = strcmp(velocity, "random") == 0 ? GEODEC_VELOCITY_RANDOM : GEODEC_VELOCITY_SEQUENCE;
     GEODEC_TRY(geodec_geodesic_method_find(method, &opt.path.method, err));
     opt.seed = c->seed;
@@ -97,10 +94,10 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
     else
         GEODEC_TRY(geodec_harness_space_open(c->args[0], &in, err));
-    GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
-    if (ref || no_hull) opt.hull_radius = -1; /* the published harness has no hull */
+    GEODEC_TRY(geodec_harness_space_check(&in, false, err));
+    if (no_hull) opt.hull_radius = -1;
     if (draws) {
-        GEODEC_TRY(read_draws(&in, ref, &x0, &v0, err));
+        GEODEC_TRY(read_draws(&in, &x0, &v0, err));
         GEODEC_TRY(stage_file(&stage, draws, err));
     }
     if (c->needs) {

@@ -1,5 +1,5 @@
-/* geodec-metric: a metric for the points of a cloud (local Mahalanobis metrics with the smooth field through them, one
- * matrix everywhere, or the published harness's manifold), or a test space known in closed form. */
+/* geodec-metric: a metric for the points of a cloud (local Mahalanobis metrics with the smooth field through them, or
+ * one matrix everywhere), or a test space known in closed form. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "chain/metric.h"
@@ -9,19 +9,18 @@
 #include "cli/ranks.h"
 #include "cli/stage.h"
 #include "lab/fisher/metric.h"
-#include "lab/harness/manifold.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *output = "metric.h5", *centre = "mean", *shrink = "lw", *kind = "mahalanobis", *mode = "correct",
-                  *scale = "identity", *precision = "f64", *model_path = "", *activations_path = "";
+static const char *output = "metric.h5", *centre = "mean", *shrink = "lw", *kind = "mahalanobis", *scale = "identity",
+                  *precision = "f64", *model_path = "", *activations_path = "";
 static int64_t dim, points;
 static bool mpi;
 static geodec_comm *comm;
-static double blend = 0.5, fisher_ridge = 0.01, clip_max, curvature, step;
+static double blend = 0.5, fisher_ridge = 0.01, clip_max, curvature;
 static geodec_metric_options opt;
 
 enum {
@@ -45,15 +44,11 @@ static const cli_option options[] = {
              "kinds fisher and blend: activations from which the cloud was made"),
     OPT_F64("blend", 0, &blend, 0, 1, "A", "kind blend: exp((1 - A) log(mahalanobis) + A log(fisher))"),
     OPT_F64("fisher-ridge", 0, &fisher_ridge, 0, 1e6, "X", "add X times its mean eigenvalue to each Fisher matrix"),
-    OPT_CHOICE(
-        "mode", 0, &mode, "correct|ref", "MODE",
-        "ref: make the sampled manifold of the published harness (k 8, ridge 1e-3, clip 1e-3 to 1e3, sigma 0.6)"),
     OPT_CHOICE("scale", 0, &scale, "identity|covariance", "HOW",
                "matrix of --kind euclidean: the identity, or the inverse covariance of all points"),
     OPT_CHOICE("precision", 0, &precision, "f64|f32", "TYPE",
                "type of the stored logarithms; f32 halves the file, which then records the rounding error"),
     OPT_F64("curvature", 0, &curvature, -1e6, 1e6, "K", "curvature of --kind sphere or hyperbolic (0: 1 or -1)"),
-    OPT_F64("h", 0, &step, 0, 1e6, "X", "step of the differences of --mode ref (0: 1e-2)"),
     OPT_CHOICE("centre", 0, &centre, "mean|point", "WHERE",
                "centre of the covariance: the mean of the neighbours, or the point"),
     OPT_STR("shrink", 0, &shrink, "A",
@@ -85,7 +80,6 @@ static const cli_tool tool = {
         "rest of a state has no length in it, and the printed line says which share of the variance that leaves.",
     .examples = "geodec-metric -o metric.h5 cloud.h5\n"
                 "geodec-metric --dim 8 --k 32 --sigma-nn 1.5 -o metric.h5 cloud.h5\n"
-                "geodec-metric --mode ref -o metric-ref.h5 cloud.h5\n"
                 "geodec-metric --kind fisher --model model.gguf --activations activations.h5 -o metric-fisher.h5 "
                 "cloud.h5\n"
                 "geodec-metric --kind sphere --dim 4 --points 100 -o sphere.h5",
@@ -105,19 +99,6 @@ static geodec_status read_options(geodec_err *err)
     if (end == shrink || *end || errno || !(opt.shrink >= 0) || !(opt.shrink <= 1))
         GEODEC_FAIL(GEODEC_INVAL, "--shrink: '%s' is neither lw nor a number from 0 to 1", shrink);
     return GEODEC_OK;
-}
-
-/* The options, with the values of the published harness as defaults. */
-static geodec_harness_options published_options(void)
-{
-    geodec_harness_options o = geodec_harness_defaults();
-    if (opt.k > 0) o.k = opt.k;
-    if (opt.ridge > 0) o.ridge = opt.ridge;
-    if (opt.clip_min > 0) o.clip_min = opt.clip_min;
-    if (clip_max > 0) o.clip_max = clip_max;
-    if (opt.sigma > 0) o.sigma = opt.sigma;
-    if (step > 0) o.h = step;
-    return o;
 }
 
 /* Fisher matrices at the points of the cloud, [points][n][n]; with --kind blend, mixed with those of m. The caller
@@ -141,22 +122,17 @@ done:
     return st;
 }
 
-/* Fits the metric of the options to x [points][n]; manifold is set only in --mode ref. Local covariances are
- * inverted in slabs and written to the file. */
+/* Fits the metric of the options to x [points][n]. Local covariances are inverted in slabs and written to the file. */
 static geodec_status fit(cli_stage *stage, const geodec_cloud *cloud, int64_t n, const double *x, geodec_metric *m,
-                         geodec_harness_manifold *manifold, geodec_metric_medians *control,
-                         geodec_fisher_medians *fisher, geodec_metric_writer *w, geodec_err *err)
+                         geodec_metric_medians *control, geodec_fisher_medians *fisher, geodec_metric_writer *w,
+                         geodec_err *err)
 {
     const cli *c = stage->c;
     const int64_t count = cloud->points;
     geodec_status st = GEODEC_OK;
-    const geodec_harness_options published = published_options();
     double *g = NULL;
     GEODEC_TRY(read_options(err));
-    if (strcmp(mode, "ref") == 0) {
-        GEODEC_TRY(geodec_harness_manifold_fit(count, n, x, &published, c->pool, &c->hooks, manifold, err));
-        GEODEC_TRY(geodec_harness_manifold_metric(manifold, &published, c->pool, &c->hooks, m, err));
-    } else if (strcmp(kind, "euclidean") == 0) {
+    if (strcmp(kind, "euclidean") == 0) {
         GEODEC_TRY(geodec_metric_constant(count, n, x, strcmp(scale, "covariance") == 0, c->pool, &g, err));
         GEODEC_TRY(
             geodec_metric_from_matrices(GEODEC_METRIC_EUCLIDEAN, count, n, x, g, &opt, c->pool, &c->hooks, m, err));
@@ -201,8 +177,7 @@ static geodec_status plan(const cli_stage *stage, const geodec_cloud *cloud, int
 {
     const cli *c = stage->c;
     geodec_size size;
-    if (strcmp(kind, "mahalanobis") != 0 || strcmp(mode, "ref") == 0)
-        GEODEC_FAIL(GEODEC_UNSUPPORTED, "--plan is for --kind mahalanobis with --mode correct");
+    if (strcmp(kind, "mahalanobis") != 0) GEODEC_FAIL(GEODEC_UNSUPPORTED, "--plan is for --kind mahalanobis");
     GEODEC_PASS(read_options(err));
     opt.comm = comm;
     needs_program(c->needs);
@@ -219,7 +194,6 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
     geodec_metric_writer out = {.f32 = strcmp(precision, "f32") == 0};
     geodec_cloud cloud = {0};
     geodec_metric m = {0};
-    geodec_harness_manifold manifold = {0};
     geodec_metric_medians own, control = {0};
     geodec_fisher_medians fisher = {0};
     cli_stage stage = {0};
@@ -243,7 +217,7 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
         GEODEC_TRY(plan(&stage, &cloud, in_file, n, x, out.f32, err));
         goto done;
     }
-    GEODEC_TRY(fit(&stage, &cloud, n, x, &m, &manifold, &control, &fisher, &out, err));
+    GEODEC_TRY(fit(&stage, &cloud, n, x, &m, &control, &fisher, &out, err));
     if (geodec_comm_rank(comm) > 0) goto done;
     GEODEC_TRY(geodec_metric_summary(&m, &own, err));
     if (!out.file) {
@@ -270,8 +244,6 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
                                           .blended = m.kind == GEODEC_METRIC_BLEND,
                                           .blend = blend};
     GEODEC_TRY(geodec_metric_write(&m, &source, stage.out, err));
-    if (m.kind == GEODEC_METRIC_PUBLISHED)
-        GEODEC_TRY(geodec_harness_manifold_write(&manifold, published_options().h, stage.out, err));
     GEODEC_TRY(stage_commit(&stage, err));
     geodec_metric_say(&c->hooks, &m, &own, &control);
     if (fisher.trace > 0)
@@ -283,7 +255,6 @@ done:
     stage_end(&stage);
     geodec_cloud_clear(&cloud);
     geodec_metric_clear(&m);
-    geodec_harness_manifold_clear(&manifold);
     geodec_mem_free(x);
     return st;
 }
@@ -315,17 +286,14 @@ done:
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
-    const bool ref = strcmp(mode, "ref") == 0;
     const bool of_cloud = strcmp(kind, "mahalanobis") == 0 || strcmp(kind, "euclidean") == 0 ||
                           strcmp(kind, "fisher") == 0 || strcmp(kind, "blend") == 0;
     if (of_cloud && c->n_args == 0) GEODEC_FAIL(GEODEC_INVAL, "--kind %s needs CLOUD.h5", kind);
     if (!of_cloud && c->n_args > 0) GEODEC_FAIL(GEODEC_INVAL, "--kind %s is a test space and takes no cloud", kind);
-    if (strcmp(precision, "f32") == 0 && (ref || !of_cloud || strcmp(kind, "euclidean") == 0))
+    if (strcmp(precision, "f32") == 0 && (!of_cloud || strcmp(kind, "euclidean") == 0))
         GEODEC_FAIL(GEODEC_INVAL, "--precision f32 is for the kinds mahalanobis, fisher and blend");
-    if (mpi && (ref || strcmp(kind, "mahalanobis") != 0))
-        GEODEC_FAIL(GEODEC_INVAL, "--mpi is for --kind mahalanobis with --mode correct");
+    if (mpi && strcmp(kind, "mahalanobis") != 0) GEODEC_FAIL(GEODEC_INVAL, "--mpi is for --kind mahalanobis");
     GEODEC_PASS(ranks_begin(c, mpi, &comm, err));
-    if (ref && strcmp(kind, "mahalanobis") != 0) GEODEC_FAIL(GEODEC_INVAL, "--mode ref has no --kind %s", kind);
     GEODEC_PASS(of_cloud ? from_cloud(c, err) : test_space(c, err));
     return GEODEC_OK;
 }

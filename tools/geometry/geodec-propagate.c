@@ -8,14 +8,13 @@
 #include <math.h>
 #include <string.h>
 
-static const char *shard, *output = "propagators.h5", *scheme = "magnus4", *dense = "auto", *mode = "correct";
+static const char *shard, *output = "propagators.h5", *scheme = "magnus4", *dense = "auto";
 static geodec_propagators_options opt;
 static double symplectic_max;
 static bool no_check;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "propagators.h5"),
-    SPACE_MODE_OPTION(mode),
     OPT_CHOICE("scheme", 's', &scheme, GEODEC_MAGNUS_CHOICES, "NAME", "exponential integrator"),
     OPT_CHOICE("dense", 0, &dense, "auto|hermite|integrate", "HOW",
                "inner nodes of a step: cubic Hermite interpolation, or the geodesic integrated again (auto: integrate "
@@ -64,10 +63,9 @@ static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_spa
 }
 
 /* Whether the propagators pass their checks; *gap, *symplectic: the largest deviation and residual, *ok: number of
- * paths with status ok, *above: of them with a residual above --check. The published rule is not the derivative of the
- * flow: its gap is only reported. */
-static geodec_status check(const geodec_propagators *r, int64_t points, bool ref, double *gap, double *symplectic,
-                           int64_t *ok, int64_t *above, geodec_err *err)
+ * paths with status ok, *above: of them with a residual above --check. */
+static geodec_status check(const geodec_propagators *r, int64_t points, double *gap, double *symplectic, int64_t *ok,
+                           int64_t *above, geodec_err *err)
 {
     double step = INFINITY;
     *gap = *symplectic = 0, *ok = *above = 0;
@@ -81,7 +79,7 @@ static geodec_status check(const geodec_propagators *r, int64_t points, bool ref
         *above += r->report[i].symplectic > opt.check;
         *symplectic = r->report[i].symplectic > *symplectic ? r->report[i].symplectic : *symplectic;
     }
-    if (ref || no_check) return GEODEC_OK;
+    if (no_check) return GEODEC_OK;
     /* Differences that depend on their step as strongly as the gap cannot test a scheme. */
     if (*gap > opt.check && step > opt.check && 10 * step > *gap)
         GEODEC_FAIL(GEODEC_SCARCE,
@@ -106,7 +104,6 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_geodesics paths = {0};
     geodec_propagators r = {0};
     cli_stage stage = {0};
-    bool ref;
     GEODEC_TRY(geodec_magnus_find(scheme, &opt.propagate.scheme, err));
     const bool integrate = strcmp(dense, "integrate") == 0 ||
                            (strcmp(dense, "auto") == 0 && geodec_magnus_order(opt.propagate.scheme) > 4);
@@ -115,12 +112,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     const double begin = geodec_clock_process_seconds();
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
-    GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
-    if (ref) {
-        opt.rule = geodec_harness_rule;
-        opt.rule_ctx = in.published;
-        opt.rule_name = "published";
-    }
+    GEODEC_TRY(geodec_harness_space_check(&in, false, err));
     GEODEC_TRY(stage_open(&stage, &geodec_geodesics_kind, c->args[1], &path_file, err));
     GEODEC_TRY(geodec_geodesics_read(path_file, &paths, err));
     if (c->needs) {
@@ -131,17 +123,13 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_propagators_compute(in.space, &paths, &opt, c->pool, &c->hooks, &r, err));
     double gap, symplectic;
     int64_t ok, above;
-    GEODEC_TRY(check(&r, in.metric.points, ref, &gap, &symplectic, &ok, &above, err));
+    GEODEC_TRY(check(&r, in.metric.points, &gap, &symplectic, &ok, &above, err));
     STAGE_WRITE(&stage, &geodec_propagators_kind, geodec_propagators_write(&r, stage.out, err));
-    if (ref)
-        cli_say(c, "%lld propagators by the published rule: %.1e from differences of the flow on %lld paths",
-                (long long)r.paths.paths, gap, (long long)r.controls);
-    else
-        cli_say(c,
-                "%lld propagators by %s (order %d): within %.1e of differences of the flow on %lld paths, symplectic "
-                "within %.1e on %lld with status ok, %lld of them above %.0e",
-                (long long)r.paths.paths, scheme, geodec_magnus_order(opt.propagate.scheme), gap, (long long)r.controls,
-                symplectic, (long long)ok, (long long)above, opt.check);
+    cli_say(c,
+            "%lld propagators by %s (order %d): within %.1e of differences of the flow on %lld paths, symplectic "
+            "within %.1e on %lld with status ok, %lld of them above %.0e",
+            (long long)r.paths.paths, scheme, geodec_magnus_order(opt.propagate.scheme), gap, (long long)r.controls,
+            symplectic, (long long)ok, (long long)above, opt.check);
     if (ok < r.paths.paths)
         cli_say(c, "%lld paths drifted, broke down or left the hull: they are in no summary",
                 (long long)(r.paths.paths - ok));

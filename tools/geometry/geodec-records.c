@@ -1,23 +1,18 @@
 /* geodec-records: compressed trajectory records. */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cli/mode.h"
 #include "cli/needs.h"
 #include "cli/space.h"
-#include "io/foreign.h"
-#include "lab/records/published.h"
 #include "records/lookup.h"
 #include "records/needs.h"
 #include "records/records.h"
 
-static const char *output = "records.h5", *mode = "correct", *draws;
+static const char *output = "records.h5";
 static int64_t queries = 512;
 static geodec_records_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "records.h5"),
-    CLI_MODE_OPTION(mode),
-    CLI_DRAWS_OPTION(draws),
     OPT_F64("tolerance", 'e', &opt.phi_tolerance, 0, 1, "X",
             "largest relative error of a propagator, which determines its rank"),
     OPT_F64("x-tolerance", 0, &opt.x_tolerance, 0, 1e9, "X",
@@ -33,61 +28,18 @@ static const cli_tool tool = {
     .name = "geodec-records",
     .topic = CLI_TOPIC_RECORDS,
     .purpose = "build compressed trajectory records with their validity radii",
-    .usage = "[OPTIONS] PROPAGATORS.h5 METRIC.h5 [ACTIVATIONS.h5]\n       geodec-records --mode ref --draws FILE.h5 "
-             "[OPTIONS]",
+    .usage = "[OPTIONS] PROPAGATORS.h5 METRIC.h5 [ACTIVATIONS.h5]",
     .description =
         "Records are paths in the space of the metric, the first coordinates of the cloud; only the logits are of the\n"
         "whole states. Keeps the paths with status ok. A record contains few waypoints (float16, cubic Hermite), Phi - "
         "I with the\n"
         "smallest rank that meets the tolerance (or in full if that is smaller), its measured radius rho and, with\n"
         "ACTIVATIONS.h5, the best logits at the target state of the path. Then looks up points of the cloud and\n"
-        "reports the recall. --mode ref makes the published store (Phi truncated to rank 5 at every node) and\n"
-        "reports the errors that its figures omit.",
-    .examples = "geodec-records -o records.h5 propagators.h5 metric.h5 activations.h5\n"
-                "  geodec-records --mode ref --draws smollm2-135m_n8.h5 -o records-ref.h5",
-    CLI_TAKES(options, 0, 3),
+        "reports the recall.",
+    .examples = "geodec-records -o records.h5 propagators.h5 metric.h5 activations.h5",
+    CLI_TAKES(options, 2, 3),
     .plans = true,
 };
-
-enum { PUBLISHED_ANCHORS = 24, PUBLISHED_RANK = 5, PUBLISHED_EPS = 3 };
-
-static geodec_status run_published(const cli *c, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec_records_published r = {0};
-    cli_stage stage = {0};
-    const geodec_harness_options o = geodec_harness_defaults();
-    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
-    double *point = NULL, *v0 = NULL, *query = NULL, steps;
-    if (c->needs) GEODEC_THROW(GEODEC_UNSUPPORTED, "--plan is for --mode correct");
-    GEODEC_TRY(stage_begin(&stage, c, output, err));
-    GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
-    geodec_records_published_draws d = {.points = shape[0],
-                                        .n = shape[1],
-                                        .point = point,
-                                        .rank = PUBLISHED_RANK,
-                                        .anchors = shape[0] < PUBLISHED_ANCHORS ? shape[0] : PUBLISHED_ANCHORS,
-                                        .eps = PUBLISHED_EPS};
-    shape[0] = -1;
-    GEODEC_TRY(geodec_foreign_read(draws, "/records/v0", 2, shape, NULL, &v0, err));
-    d.records = shape[0], d.v0 = v0;
-    shape[0] = -1;
-    GEODEC_TRY(geodec_foreign_read(draws, "/lookup/queries", 2, shape, NULL, &query, err));
-    d.queries = shape[0], d.query = query;
-    GEODEC_TRY(geodec_foreign_attr(draws, "/geodesic", "T", &steps, err));
-    GEODEC_TRY(geodec_foreign_attr(draws, "/geodesic", "dl", &d.dl, err));
-    if (!(steps >= 1 && steps <= 1e5)) GEODEC_THROW(GEODEC_FORMAT, "%s: paths of %g steps", draws, steps);
-    d.steps = (int64_t)steps;
-    GEODEC_TRY(geodec_records_published_compute(&d, &o, c->pool, &c->hooks, &r, err));
-    GEODEC_TRY(stage_file(&stage, draws, err));
-    STAGE_WRITE(&stage, &geodec_records_published_kind, geodec_records_published_write(&r, stage.out, err));
-    geodec_records_published_say(&c->hooks, &r, PUBLISHED_EPS);
-done:
-    stage_end(&stage);
-    geodec_records_published_clear(&r);
-    GEODEC_FREE(point, v0, query);
-    return st;
-}
 
 /* --plan */
 static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_propagators *g, const geodec_space *s,
@@ -103,7 +55,7 @@ static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_pro
     return GEODEC_OK;
 }
 
-static geodec_status run_correct(const cli *c, geodec_err *err)
+static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL, *activations = NULL;
@@ -145,9 +97,5 @@ done:
     geodec_mem_free(x);
     return st;
 }
-
-static const cli_modes modes = {run_published, run_correct, 2, "PROPAGATORS.h5 and METRIC.h5 are missing", "artifacts"};
-
-static geodec_status run(const cli *c, geodec_err *err) { return cli_run_mode(c, &modes, mode, draws, false, err); }
 
 CLI_MAIN(opt = geodec_records_defaults())

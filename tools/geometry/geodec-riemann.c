@@ -10,13 +10,12 @@
 
 #include <math.h>
 
-static const char *shard, *output = "riemann.h5", *geodesics, *mode = "correct", *draws;
+static const char *shard, *output = "riemann.h5", *geodesics, *draws;
 static geodec_riemann_options opt = {.samples = 512, .midpoints = 256, .control = 64};
 static double check = 1e-6;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "riemann.h5"),
-    SPACE_MODE_OPTION(mode),
     OPT_FILE("draws", 0, &draws, "FILE",
              "HDF5 file with points to use, /riemann/points, instead of samples and midpoints"),
     OPT_I64("samples", 's', &opt.samples, 0, 1e7, "N", "random sample of points of the cloud (0: all)"),
@@ -106,13 +105,12 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_riemann r = {0};
     cli_stage stage = {0};
     double *x = NULL;
-    bool ref;
     opt.seed = c->seed;
     GEODEC_TRY(geodec_shard_parse(shard, &opt.shard, err));
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     const double begin = geodec_clock_process_seconds();
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
-    GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
+    GEODEC_TRY(geodec_harness_space_check(&in, false, err));
     if (draws) {
         int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, in.metric.n};
         GEODEC_TRY(geodec_foreign_read(draws, "/riemann/points", 2, shape, NULL, &x, err));
@@ -133,14 +131,13 @@ static geodec_status run(const cli *c, geodec_err *err)
         geodec_riemann_compute(&in.metric, in.space, geodesics ? &paths : NULL, &opt, c->pool, &c->hooks, &r, err));
     const geodec_curvature_check *w = &r.worst;
     const double pairs = w->first_pair > w->exchange ? w->first_pair : w->exchange;
-    /* The harness's Riemann tensor lacks these symmetries: --mode ref reports them and does not require them. The
-     * control on the sphere distinguishes a wrong tensor from a rough field that rounding spoils. */
-    if (!ref && pairs > check && w->bianchi <= check && r.sphere_error <= check)
+    /* The control on the sphere distinguishes a wrong tensor from a rough field that rounding spoils. */
+    if (pairs > check && w->bianchi <= check && r.sphere_error <= check)
         GEODEC_THROW(GEODEC_SCARCE,
                      "the field of %lld points is too rough: rounding breaks the curvature's symmetries by %.1e, above "
                      "%.1e (sphere: %.0e); more points are needed",
                      (long long)in.metric.points, pairs, check, r.sphere_error);
-    if (!ref && (pairs > check || w->bianchi > check))
+    if (pairs > check || w->bianchi > check)
         GEODEC_THROW(GEODEC_CHECK, "symmetries of the tensor are broken: pairs %.1e, Bianchi %.1e", pairs, w->bianchi);
     STAGE_WRITE(&stage, &geodec_riemann_kind, geodec_artifact_save(stage.out, &r, err));
     say(c, &r, &in.metric, pairs);

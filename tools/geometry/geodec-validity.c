@@ -3,16 +3,14 @@
 #include "base/mem.h"
 #include "base/numbers.h"
 #include "chain/validity_needs.h"
-#include "cli/mode.h"
 #include "cli/needs.h"
 #include "cli/space.h"
 #include "cli/sweep.h"
-#include "lab/validity/published.h"
 
 #include <float.h>
 #include <math.h>
 
-static const char *output = "validity.h5", *scheme = "magnus4", *mode = "correct", *draws, *eps_list, *shard, *joined;
+static const char *output = "validity.h5", *scheme = "magnus4", *eps_list, *shard, *joined;
 static int64_t starts = 12, sphere_starts = 16;
 enum { HALVINGS = 6 };
 static double eps_min = 0.005, eps_max = 5, tolerance = 1e-5;
@@ -21,8 +19,6 @@ static bool no_check;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "validity.h5"),
-    CLI_MODE_OPTION(mode),
-    CLI_DRAWS_OPTION(draws),
     OPT_I64("starts", 's', &starts, 1, 1e6, "N", "random sample of points as starts"),
     OPT_I64("perturbations", 'u', &opt.perturbations, 1, 1e6, "N", "number of directions in which each start is moved"),
     OPT_I64("steps", 'T', &opt.path.steps, 1, 1e5, "N", "steps of a path"),
@@ -48,19 +44,16 @@ static const cli_tool tool = {
     .name = "geodec-validity",
     .topic = CLI_TOPIC_GEOMETRY,
     .purpose = "measure the validity radius of the linear propagators",
-    .usage = "[OPTIONS] METRIC.h5\n       geodec-validity --mode ref --draws FILE.h5 [OPTIONS]",
+    .usage = "[OPTIONS] METRIC.h5",
     .description =
         "The radius is that of the space of the metric, the first coordinates of the cloud, not of the states.\n"
         "Moves starts by g-length eps in random directions and compares the end of the moved path with x_T + Phi_T\n"
         "d. The error of a correct linear map is of second order, with a log-log slope of 2; a slope near 1 shows a\n"
         "wrong map. The controls are the same experiment on the unit sphere, in hyperbolic space, on a flat torus\n"
         "(where the errors are rounding) and on normal distributions. Radii eps* for 5, 10 and 20 % are found by\n"
-        "bisection and flagged as censored if they are outside the range. --mode ref measures as the published\n"
-        "harness does, with its draws; for the sampled sphere it adds the same rule with exact geometry, and the\n"
-        "correct map.",
-    .examples = "  geodec-validity -o validity.h5 metric.h5\n"
-                "  geodec-validity --mode ref --draws sphere_n4.h5 -o validity-ref.h5",
-    CLI_TAKES(options, 0, 1),
+        "bisection and flagged as censored if they are outside the range.",
+    .examples = "  geodec-validity -o validity.h5 metric.h5",
+    CLI_TAKES(options, 1, 1),
     .plans = true,
 };
 
@@ -81,7 +74,7 @@ static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_spa
     return GEODEC_OK;
 }
 
-static geodec_status run_correct(const cli *c, geodec_err *err)
+static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_harness_space in = {0};
@@ -155,47 +148,6 @@ done:
     for (int w = 0; w < GEODEC_VALIDITY_CASES; w++) geodec_validity_clear(&cases[w]);
     GEODEC_FREE(x0, v0);
     return st;
-}
-
-static geodec_status run_published(const cli *c, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec_validity_published_draws d = {0};
-    geodec_validity_published v = {0}, rule = {0};
-    geodec_validity correct = {0};
-    cli_stage stage = {0};
-    if (c->needs) GEODEC_THROW(GEODEC_UNSUPPORTED, "--plan is for --mode correct");
-    GEODEC_TRY(stage_begin(&stage, c, output, err));
-    GEODEC_TRY(geodec_validity_published_draws_read(draws, &d, err));
-    GEODEC_TRY(geodec_validity_published_run(&d.m, &d.p, c->pool, &c->hooks, &v, err));
-    if (d.sphere)
-        GEODEC_TRY(
-            geodec_validity_published_sphere(&d, opt.bootstrap, c->seed, c->pool, &c->hooks, &rule, &correct, err));
-    GEODEC_TRY(stage_file(&stage, draws, err));
-    STAGE_WRITE(
-        &stage, &geodec_validity_published_kind,
-        geodec_validity_published_write(&v, d.sphere ? &rule : NULL, d.sphere ? &correct : NULL, stage.out, err));
-    for (int64_t e = 0; e < v.n_eps; e++)
-        cli_say(c, "eps %-5g mean %.3g  median %.3g  p95 %.3g; plain shift %.3g", v.eps[e], v.mean[e], v.median[e],
-                v.p95[e], v.shift[e]);
-    cli_say(c, "slope %.2f (a correct linear map: 2)", v.slope);
-    if (d.sphere)
-        cli_say(c, "the same rule with exact geometry: slope %.2f; the correct map: slope %.2f", rule.slope,
-                correct.slope.value);
-done:
-    stage_end(&stage);
-    geodec_validity_published_draws_clear(&d);
-    geodec_validity_published_clear(&v);
-    geodec_validity_published_clear(&rule);
-    geodec_validity_clear(&correct);
-    return st;
-}
-
-static const cli_modes modes = {run_published, run_correct, 1, "METRIC.h5 is missing", "metric"};
-
-static geodec_status run(const cli *c, geodec_err *err)
-{
-    return cli_run_mode(c, &modes, mode, draws, shard || joined, err);
 }
 
 CLI_MAIN(opt = geodec_validity_defaults(); opt.perturbations = 6)

@@ -1,25 +1,19 @@
 /* geodec-blocks: prediction of block summaries of a text from those of other texts. */
-#include "base/mem.h"
 #include "chain/metric.h"
 #include "cli/charts.h"
-#include "cli/mode.h"
 #include "cli/stage.h"
-#include "io/foreign.h"
 #include "lab/blocks/correct.h"
-#include "lab/blocks/published.h"
 #include "lab/harness/trajectories.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const char *output = "blocks.h5", *mode = "correct", *draws, *anchor_file, *query_list;
+static const char *output = "blocks.h5";
 static int64_t dim = 6, points = 300;
 static geodec_blocks_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "blocks.h5"),
-    CLI_MODE_OPTION(mode),
-    CLI_DRAWS_OPTION(draws),
     OPT_I64("dim", 'n', &dim, 1, GEODEC_RBF_MAX_N, "N",
             "dimension of the chart: principal directions of the last kept layer"),
     OPT_I64("metric-points", 0, &points, 32, 1e6, "N", "states of training texts at which the metric is fitted"),
@@ -27,67 +21,23 @@ static const cli_option options[] = {
     OPT_I64("anchors", 'a', &opt.anchors, 2, 1e6, "N", "windows of training texts"),
     OPT_I64("queries", 0, &opt.queries, 2, 1e6, "N", "windows of held-out texts"),
     OPT_I64("top", 0, &opt.top, 1, 64, "K", "anchors in a blend"),
-    OPT_FILE("velocities", 0, &anchor_file, "FILE",
-             "--mode ref: numbers and velocities of the anchors, one row each (default: 16 from the seed)"),
-    OPT_STR("points", 0, &query_list, "LIST",
-            "--mode ref: queries, separated by commas (default: 24 of the other points, from the seed)"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-blocks",
     .topic = CLI_TOPIC_EXPERIMENTS,
     .purpose = "predict the block summaries of held-out texts from those of other texts",
-    .usage = "[OPTIONS] ACTIVATIONS.h5\n       geodec-blocks --mode ref --draws FILE.h5 [OPTIONS]",
+    .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
         "The blocks are real states at a distance of some tokens. Those of a held-out text are predicted from the\n"
         "nearest anchor, with and without the propagator of its geodesic, and from blends of the nearest anchors\n"
         "with softmax weights or least-squares weights on the simplex. Controls: persistence, the mean anchor and a\n"
-        "shuffled anchor. Weights fitted to the true answer give the limit of all blends. --mode ref is the\n"
-        "published prototype, at /cloud/points of --draws.",
+        "shuffled anchor. Weights fitted to the true answer give the limit of all blends.",
     .examples = "  geodec-blocks -o blocks.h5 activations.h5",
-    CLI_TAKES(options, 0, 1),
+    CLI_TAKES(options, 1, 1),
 };
 
-static geodec_status run_published(const cli *c, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    cli_stage stage = {0};
-    geodec_blocks_published r, today;
-    double *point = NULL, *velocity = NULL;
-    int64_t *anchor = NULL, *query = NULL, n_anchor = 0, n_query = 0, shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
-    uint8_t *taken = NULL;
-    GEODEC_TRY(stage_begin(&stage, c, output, err));
-    GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
-    const int64_t count = shape[0], n = shape[1];
-    if (count < 9 || count > GEODEC_PUBLISHED_BLOCKS_LIST || n < 1 || n > GEODEC_PUBLISHED_MAX_N)
-        GEODEC_THROW(GEODEC_RANGE, "%s: %lld points of dimension %lld", draws, (long long)count, (long long)n);
-    GEODEC_NEW(velocity, GEODEC_PUBLISHED_BLOCKS_LIST * n);
-    GEODEC_NEW_EACH(GEODEC_PUBLISHED_BLOCKS_LIST, anchor, query);
-    GEODEC_NEW(taken, count);
-    GEODEC_TRY(
-        geodec_blocks_published_anchors(anchor_file, c->seed, count, n, anchor, velocity, &n_anchor, taken, err));
-    GEODEC_TRY(geodec_blocks_published_queries(query_list, c->seed, count, query, &n_query, taken, err));
-    GEODEC_TRY(geodec_blocks_published_run(count, n, point, n_anchor, anchor, velocity, n_query, query, true, c->pool,
-                                           &c->hooks, &r, err));
-    GEODEC_TRY(geodec_blocks_published_run(count, n, point, n_anchor, anchor, velocity, n_query, query, false, c->pool,
-                                           &c->hooks, &today, err));
-    GEODEC_TRY(stage_file(&stage, draws, err));
-    if (anchor_file) GEODEC_TRY(stage_file(&stage, anchor_file, err));
-    STAGE_WRITE(&stage, &geodec_blocks_published_kind,
-                geodec_blocks_published_write(&r, &today, anchor_file && query_list, stage.out, err));
-    const geodec_published_block *last = &r.block[GEODEC_PUBLISHED_BLOCKS];
-    cli_say(c,
-            "published: error of block 8 relative to the distance from the origin: %.2f %% with the propagator, %.1f "
-            "%% with the blend; relative to the displacement: %.0f and %.0f %%, without a propagator %.0f %%",
-            100 * last->mean[0], 100 * last->mean[1], 100 * last->displacement[0], 100 * last->displacement[1],
-            100 * last->shift);
-done:
-    stage_end(&stage);
-    GEODEC_FREE(point, velocity, anchor, query, taken);
-    return st;
-}
-
-static geodec_status run_correct(const cli *c, geodec_err *err)
+static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL;
@@ -130,9 +80,5 @@ done:
     geodec_rbf_destroy(field);
     return st;
 }
-
-static const cli_modes modes = {run_published, run_correct, 1, "ACTIVATIONS.h5 is missing", "activations"};
-
-static geodec_status run(const cli *c, geodec_err *err) { return cli_run_mode(c, &modes, mode, draws, false, err); }
 
 CLI_MAIN(opt = geodec_blocks_defaults())

@@ -2,26 +2,15 @@
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "cli/cloud.h"
-#include "cli/mode.h"
 #include "cli/sweep.h"
 #include "lab/density/correct.h"
-#include "lab/density/published.h"
 
-#include <string.h>
-
-static const char *output = "density.h5", *mode = "correct", *telemetry, *metric = "cosine", *shard, *joined;
+static const char *output = "density.h5", *shard, *joined;
 static int64_t dim;
-static double radius;
 static geodec_density_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "density.h5"),
-    CLI_MODE_OPTION(mode),
-    OPT_FILE("telemetry", 0, &telemetry, "FILE.tsv",
-             "states of a generated text, with the columns step, source, token, numbers (with --mode ref)"),
-    OPT_CHOICE("metric", 0, &metric, "cosine|l2", "NAME", "distance of --mode ref"),
-    OPT_F64("radius", 0, &radius, 0, 1e300, "X",
-            "radius to compare with the distances of --mode ref, for either metric (0: none)"),
     OPT_I64("dim", 'n', &dim, 0, 65536, "N", "use the first N principal coordinates (0: all)"),
     OPT_F64("held-out", 0, &opt.held_out, 0.01, 0.99, "X", "share of the texts to leave out of the library"),
     OPT_I64("nulls", 0, &opt.nulls, 0, 1000, "N", "number of surrogate clouds, the control"),
@@ -32,18 +21,17 @@ static const cli_tool tool = {
     .name = "geodec-density",
     .topic = CLI_TOPIC_EXPERIMENTS,
     .purpose = "measure the density of new states relative to a library of states",
-    .usage = "[OPTIONS] CLOUD.h5\n       geodec-density --mode ref --telemetry FILE.tsv [OPTIONS]",
+    .usage = "[OPTIONS] CLOUD.h5",
     .description =
         "Texts are split into a library and held-out ones. Distances from held-out states to the library are\n"
         "compared with the distances between library states of different texts, in the same metric. The number of\n"
         "states needed grows as ratio^n with the intrinsic dimension n. Within a text, states near in time are left\n"
-        "out in steps. Surrogates are the control. --mode ref computes the published figures for one generated text.",
-    .examples = "  geodec-density -o density.h5 cloud.h5\n"
-                "  geodec-density --mode ref --telemetry live.tsv --radius 3 -o density-ref.h5",
-    CLI_TAKES(options, 0, 1),
+        "out in steps. Surrogates are the control.",
+    .examples = "  geodec-density -o density.h5 cloud.h5",
+    CLI_TAKES(options, 1, 1),
 };
 
-static geodec_status run_correct(const cli *c, geodec_err *err)
+static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL;
@@ -86,38 +74,6 @@ done:
     geodec_density_clear(&d);
     geodec_mem_free(x);
     return st;
-}
-
-static geodec_status run_published(const cli *c, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec_telemetry t = {0};
-    geodec_density_published d = {0};
-    cli_stage stage = {0};
-    GEODEC_TRY(stage_begin(&stage, c, output, err));
-    GEODEC_TRY(geodec_density_telemetry_read(telemetry, &t, err));
-    GEODEC_TRY(geodec_density_published_run(&t, strcmp(metric, "cosine") == 0, radius, c->pool, &c->hooks, &d, err));
-    GEODEC_TRY(stage_file(&stage, telemetry, err));
-    STAGE_WRITE(&stage, &geodec_density_published_kind, geodec_artifact_save(stage.out, &d, err));
-    cli_say(c,
-            "%lld states (%lld lines left out), %s: consecutive mean %.3g, median %.3g, p90 %.3g; nearest mean %.3g, "
-            "median %.3g, p90 %.3g",
-            (long long)d.states, (long long)d.left_out, metric, d.consecutive.mean, d.consecutive.p50,
-            d.consecutive.p90, d.nearest.mean, d.nearest.p50, d.nearest.p90);
-    if (radius > 0)
-        cli_say(c, "ratio to the radius %.3g: %.3g, enrichment %lld", radius, d.ratio, (long long)d.enrichment);
-done:
-    stage_end(&stage);
-    geodec_density_telemetry_clear(&t);
-    geodec_density_published_clear(&d);
-    return st;
-}
-
-static const cli_modes modes = {run_published, run_correct, 1, "CLOUD.h5 is missing", "cloud", "telemetry"};
-
-static geodec_status run(const cli *c, geodec_err *err)
-{
-    return cli_run_mode(c, &modes, mode, telemetry, shard || joined, err);
 }
 
 CLI_MAIN(opt = geodec_density_defaults())

@@ -1,21 +1,16 @@
-/* geodec-hjb: residuals of the geodesic equation along trajectories, and the published residuals. */
+/* geodec-hjb: residuals of the geodesic equation along trajectories. */
 #include "artifact/binding.h"
 #include "base/mem.h"
-#include "cli/mode.h"
 #include "cli/space.h"
 #include "cli/sweep.h"
-#include "io/foreign.h"
 #include "lab/hjb/correct.h"
-#include "lab/hjb/published.h"
 
-static const char *output = "hjb.h5", *mode = "correct", *draws, *shard, *joined;
+static const char *output = "hjb.h5", *shard, *joined;
 static int64_t paths = 12;
 static geodec_hjb_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "hjb.h5"),
-    CLI_MODE_OPTION(mode),
-    CLI_DRAWS_OPTION(draws),
     OPT_I64("paths", 0, &paths, 1, 1e6, "N", "trajectories of each class"),
     OPT_I64("nodes", 0, &opt.nodes, 3, 1e5, "N", "nodes of a trajectory"),
     OPT_F64("dl", 0, &opt.dl, 1e-9, 1e9, "X", "arc length of a geodesic's step"),
@@ -27,18 +22,16 @@ static const cli_tool tool = {
     .name = "geodec-hjb",
     .topic = CLI_TOPIC_EXPERIMENTS,
     .purpose = "measure the residuals of the geodesic equation along trajectories",
-    .usage = "[OPTIONS] METRIC.h5 [ACTIVATIONS.h5]\n       geodec-hjb --mode ref --draws FILE.h5 [OPTIONS]",
+    .usage = "[OPTIONS] METRIC.h5 [ACTIVATIONS.h5]",
     .description =
         "Computes D2 s + Gamma(Dc s, Dc s) along geodesics of the metric, walks over nearest neighbours and straight\n"
         "lines. With the activations from which the metric was made, also along the text and, as the control, along\n"
-        "the same states in random order. --mode ref is the published residual, whose curvature term is zero by\n"
-        "symmetry.",
-    .examples = "  geodec-hjb -o hjb.h5 metric.h5 activations.h5\n"
-                "  geodec-hjb --mode ref --draws smollm2-135m_n8.h5 -o hjb-ref.h5",
-    CLI_TAKES(options, 0, 2),
+        "the same states in random order.",
+    .examples = "  geodec-hjb -o hjb.h5 metric.h5 activations.h5",
+    CLI_TAKES(options, 1, 2),
 };
 
-static geodec_status run_correct(const cli *c, geodec_err *err)
+static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_harness_space in = {0};
@@ -86,50 +79,6 @@ done:
     geodec_harness_space_close(&in);
     GEODEC_FREE(basis, mean);
     return st;
-}
-
-static geodec_status run_published(const cli *c, geodec_err *err)
-{
-    static const char *const names[GEODEC_PUBLISHED_HJB_CLASSES] = {"/hjb/geodesic/xs", "/hjb/nn_walk/xs",
-                                                                    "/hjb/straight/xs"};
-    geodec_status st = GEODEC_OK;
-    geodec_harness_manifold m = {0};
-    geodec_metric metric = {0};
-    geodec_rbf *field = NULL;
-    geodec_hjb_published_means row[GEODEC_PUBLISHED_HJB_CLASSES];
-    const geodec_harness_options o = geodec_harness_defaults();
-    const geodec_metric_options wide = geodec_metric_defaults();
-    cli_stage stage = {0};
-    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
-    double *point = NULL;
-    GEODEC_TRY(stage_begin(&stage, c, output, err));
-    GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
-    GEODEC_TRY(geodec_harness_manifold_fit(shape[0], shape[1], point, &o, c->pool, &c->hooks, &m, err));
-    GEODEC_TRY(geodec_metric_from_matrices(GEODEC_METRIC_MAHALANOBIS, shape[0], shape[1], point, m.g_raw, &wide,
-                                           c->pool, &c->hooks, &metric, err));
-    GEODEC_TRY(geodec_metric_field(&metric, &field, err));
-    for (int k = 0; k < GEODEC_PUBLISHED_HJB_CLASSES; k++)
-        GEODEC_TRY(geodec_hjb_published_class(draws, names[k], &m, geodec_rbf_space(field), &row[k], err));
-    GEODEC_TRY(stage_file(&stage, draws, err));
-    STAGE_WRITE(&stage, &geodec_hjb_published_kind,
-                geodec_hjb_published_write(row, shape[0], shape[1], metric.sigma, stage.out, err));
-    for (int k = 0; k < GEODEC_PUBLISHED_HJB_CLASSES; k++)
-        cli_say(c, "%-16s kinetic %.2g, curvature %.2g (rounding); geodesic residual in the smooth field %.2g",
-                names[k] + 5, row[k].kinetic, row[k].curvature, row[k].covariant);
-done:
-    stage_end(&stage);
-    geodec_harness_manifold_clear(&m);
-    geodec_metric_clear(&metric);
-    geodec_rbf_destroy(field);
-    geodec_mem_free(point);
-    return st;
-}
-
-static const cli_modes modes = {run_published, run_correct, 1, "METRIC.h5 is missing", "metric"};
-
-static geodec_status run(const cli *c, geodec_err *err)
-{
-    return cli_run_mode(c, &modes, mode, draws, shard || joined, err);
 }
 
 CLI_MAIN(opt = geodec_hjb_defaults())

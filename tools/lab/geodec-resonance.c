@@ -1,19 +1,14 @@
 /* geodec-resonance: cost and accuracy of corrections by a propagator. */
-#include "base/mem.h"
 #include "chain/geodesics.h"
-#include "cli/mode.h"
 #include "cli/space.h"
-#include "io/foreign.h"
 #include "lab/resonance/correct.h"
 
-static const char *output = "speed-resonance.h5", *mode = "correct", *draws;
+static const char *output = "speed-resonance.h5";
 static int64_t path = 0;
 static geodec_resonance_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "speed-resonance.h5"),
-    CLI_MODE_OPTION(mode),
-    CLI_DRAWS_OPTION(draws),
     OPT_I64("path", 0, &path, 0, 1e9, "N", "index of the path among those of GEODESICS.h5 with status ok, from 0"),
     OPT_I64("directions", 0, &opt.directions, 1, 1e6, "N", "true trajectories for each length of the displacement"),
     OPT_I64("repeats", 0, &opt.repeats, 7, 1e6, "N", "repeats of each measurement; the fastest counts"),
@@ -23,34 +18,17 @@ static const cli_tool tool = {
     .name = "geodec-resonance",
     .topic = CLI_TOPIC_RECORDS,
     .purpose = "measure the cost of corrections by propagators, in batches and one by one",
-    .usage = "[OPTIONS] METRIC.h5 GEODESICS.h5\n       geodec-resonance --mode ref --draws FILE.h5 [OPTIONS]",
+    .usage = "[OPTIONS] METRIC.h5 GEODESICS.h5",
     .description =
         "Times the propagator Phi (n by n) and the flow (2n by 2n) of a path on 1 to 10000 queries with a loop of\n"
         "dgemv, one dgemm, and the library's kernel, compared with the limit set by the peak speed of the core in\n"
         "the same run. Then compares the predictions with true geodesics from moved starts. The times, and therefore\n"
         "the file, vary from run to run.",
     .examples = "geodec-resonance -o speed-resonance.h5 metric.h5 geodesics.h5",
-    CLI_TAKES(options, 0, 2),
+    CLI_TAKES(options, 2, 2),
 };
 
-static geodec_status run_published(cli_stage *stage, const geodec_resonance_options *o, geodec_resonance *r,
-                                   geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1, -1, -1};
-    double *phi = NULL;
-    GEODEC_TRY(geodec_foreign_read(draws, "/propagator/ref_phi", 4, shape, NULL, &phi, err));
-    const int64_t n = shape[2];
-    if (shape[0] < 1 || shape[1] < 1 || shape[3] != n)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: /propagator/ref_phi holds no square matrices", draws);
-    GEODEC_TRY(geodec_resonance_published(n, phi + (shape[1] - 1) * n * n, o, r, err));
-    GEODEC_TRY(stage_file(stage, draws, err));
-done:
-    geodec_mem_free(phi);
-    return st;
-}
-
-static geodec_status run_correct(cli_stage *stage, geodec_resonance_options *o, geodec_resonance *r, geodec_err *err)
+static geodec_status measure(cli_stage *stage, geodec_resonance_options *o, geodec_resonance *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const cli *c = stage->c;
@@ -82,15 +60,11 @@ done:
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    static const cli_modes modes = {
-        .least = 2, .missing = "METRIC.h5 and GEODESICS.h5 are missing", .inputs = "artifacts"};
-    bool published;
     cli_stage stage = {0};
     geodec_resonance r;
     opt.seed = c->seed;
-    GEODEC_TRY(cli_check_mode(c, &modes, mode, draws, false, &published, err));
     GEODEC_TRY(stage_begin(&stage, c, output, err));
-    GEODEC_TRY(published ? run_published(&stage, &opt, &r, err) : run_correct(&stage, &opt, &r, err));
+    GEODEC_TRY(measure(&stage, &opt, &r, err));
     STAGE_WRITE(&stage, &geodec_resonance_kind, geodec_resonance_write(&r, stage.out, err));
     geodec_resonance_say(&c->hooks, &r);
 done:

@@ -287,7 +287,7 @@ static const geodec_extent extents[] = {{"n", IN(n)}, {"k", IN(k)}};
 const geodec_kind geodec_onedecode_ref_kind = {
     .name = "onedecode-ref",
     .major = 1,
-    .tool = "geodec-onedecode",
+    .tool = "geodec-published onedecode",
     .purpose = "OneDecode as published: one radial step from each embedding, and its next token",
     GEODEC_TABLES(fields, attrs, extents),
 };

@@ -17,21 +17,21 @@ geodec_propagators_options geodec_propagators_defaults(void)
 }
 
 /* Whether a path can be a control. Where the speed drifted, the step is too long and differences of the flow have the
- * same error. A rule other than the variational equation is compared on every path. */
-static bool resolved(const geodec_geodesics *g, bool rule, int64_t i)
+ * same error. */
+static bool resolved(const geodec_geodesics *g, int64_t i)
 {
-    return g->status[i] != GEODEC_PATH_NONFINITE && (rule || g->status[i] != GEODEC_PATH_DRIFT);
+    return g->status[i] != GEODEC_PATH_NONFINITE && g->status[i] != GEODEC_PATH_DRIFT;
 }
 
 /* The resolved paths of the control, evenly spread over all paths; those in first .. end-1 are kept. */
-static void choose_controls(const geodec_geodesics *g, bool rule, geodec_propagators *p, int64_t wanted, int64_t first,
+static void choose_controls(const geodec_geodesics *g, geodec_propagators *p, int64_t wanted, int64_t first,
                             int64_t end)
 {
     int64_t sound = 0, seen = 0, chosen = 0;
-    for (int64_t i = 0; i < g->paths; i++) sound += resolved(g, rule, i);
+    for (int64_t i = 0; i < g->paths; i++) sound += resolved(g, i);
     const int64_t count = wanted < sound ? wanted : sound;
     for (int64_t i = 0; i < g->paths && chosen < count; i++) {
-        if (!resolved(g, rule, i) || seen++ != chosen * sound / count) continue;
+        if (!resolved(g, i) || seen++ != chosen * sound / count) continue;
         chosen++;
         if (i >= first && i < end) p->control_path[p->controls++] = (int32_t)i;
     }
@@ -87,14 +87,6 @@ static geodec_status path_task(void *ctx, int64_t i, geodec_err *err)
     return GEODEC_OK;
 }
 
-static geodec_status rule_task(void *ctx, int64_t path, geodec_err *err)
-{
-    const job *k = ctx;
-    const int64_t S = k->g->nodes, n = k->g->n;
-    return k->o->rule(k->o->rule_ctx, S - 1, k->g->dl, k->g->x + path * S * n, k->g->v + path * S * n,
-                      k->p->phi + path * S * n * n, err);
-}
-
 geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics *paths,
                                          const geodec_propagators_options *o, geodec_pool *pool,
                                          const geodec_hooks *hooks, geodec_propagators *out, geodec_err *err)
@@ -107,11 +99,9 @@ geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics
     if (s->n != n)
         GEODEC_THROW(GEODEC_FORMAT, "paths of dimension %lld in a metric of dimension %d", (long long)n, (int)s->n);
     if (o->control < 0) GEODEC_THROW(GEODEC_RANGE, "%lld paths in the control", (long long)o->control);
-    if (o->rule && o->flow) GEODEC_THROW(GEODEC_UNSUPPORTED, "the rule '%s' has no flow", o->rule_name);
-    if (o->rule) p.rule = o->rule_name;
     GEODEC_TRY(geodec_shard_range(o->shard, g->paths, &first, &end, err));
     GEODEC_NEW(p.control_path, o->control);
-    choose_controls(g, o->rule != NULL, &p, o->control, first, end);
+    choose_controls(g, &p, o->control, first, end);
     geodec_artifact_keep(&geodec_geodesics_kind, paths, "P", first, end);
     const int64_t P = g->paths;
     GEODEC_NEW(p.phi, P * S * nn);
@@ -120,10 +110,7 @@ geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics
     GEODEC_NEW_EACH(o->control, p.control_gap, p.control_step);
     if (o->flow) GEODEC_NEW(p.flow, P * S * 4 * nn);
     job k = {s, g, o, &p, first};
-    if (o->rule)
-        GEODEC_TRY(geodec__tasks_run(pool, hooks, "propagator of path", P, rule_task, &k, err));
-    else
-        GEODEC_TRY(geodec__tasks_run(pool, hooks, "propagators", P, path_task, &k, err));
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "propagators", P, path_task, &k, err));
     for (int64_t i = 0; i < P; i++)
         GEODEC_TRY(geodec_svd_values(n, n, p.phi + (i * S + S - 1) * nn, p.singular + i * n, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "control by differences", p.controls, control_task, &k, err));

@@ -12,15 +12,9 @@ GEODEC_API extern const geodec_kind geodec_propagators_kind;
 
 typedef struct geodec_propagators_options {
     geodec_propagate_options propagate;
-    bool flow;       /* keep the full d(x,v)/d(x,v) of every node */
-    int64_t control; /* number of paths compared with central differences of the flow; default 4 */
-    double check;    /* for a larger gap the differences are repeated at half the step; default 1e-3 */
-    /* Another rule in place of the variational equation, and its name: computes phi [steps+1][n][n] of a path xs, vs
-     * [steps+1][n]. There is then no flow and no report. */
-    geodec_status (*rule)(const void *ctx, int64_t steps, double dl, const double *xs, const double *vs, double *phi,
-                          geodec_err *err);
-    const void *rule_ctx;
-    const char *rule_name;
+    bool flow;          /* keep the full d(x,v)/d(x,v) of every node */
+    int64_t control;    /* number of paths compared with central differences of the flow; default 4 */
+    double check;       /* for a larger gap the differences are repeated at half the step; default 1e-3 */
     geodec_shard shard; /* only these of the paths, and the control paths among them */
 } geodec_propagators_options;
 GEODEC_API geodec_propagators_options geodec_propagators_defaults(void);
@@ -32,7 +26,7 @@ typedef struct geodec_propagators {
     double *singular;                /* [P][n] singular values of Phi_T, descending */
     geodec_propagate_report *report; /* [P] */
     geodec_propagate_options options;
-    const char *rule; /* name of the rule; NULL = the variational equation by options.scheme. Static storage */
+    const char *rule; /* of propagators made by another rule, its name in static storage; NULL = by options.scheme */
     int64_t controls;
     int32_t *control_path; /* [C], as indices into all paths */
     double *control_gap;   /* [C] max |Phi_T - differences| */

@@ -154,10 +154,9 @@ geodec_status geodec_harness_charts_file(const geodec_harness_charts *s, geodec_
     double *basis = NULL, *mean = NULL;
     int32_t *text = NULL;
     int64_t d, n, layer;
-    bool ref;
     GEODEC_TRY(geodec_harness_space_open(metric, &in, err));
     GEODEC_TRY(geodec_provenance_add_artifact(p, in.file, err));
-    GEODEC_TRY(geodec_harness_space_mode(&in, "correct", &ref, err));
+    GEODEC_TRY(geodec_harness_space_check(&in, false, err));
     if (in.field && !in.metric.log_g)
         GEODEC_THROW(GEODEC_LIMIT, "%s: its matrices are too many for this experiment", metric);
     GEODEC_TRY(geodec_artifact_dim(in.file, "d", &d, err));

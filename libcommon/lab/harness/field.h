@@ -1,4 +1,4 @@
-/* The metric field of the published harness, which `--mode ref` computes with.
+/* The metric field of the published harness, which geodec-published computes with.
  *
  *     g(x) = exp( sum_p w_p log(g_p + 1e-9 I) / sum_p w_p ),   w_p = exp(-|x - s_p|^2 / 2 sigma^2)
  *

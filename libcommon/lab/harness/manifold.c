@@ -254,7 +254,7 @@ geodec_status geodec_harness_manifold_read(const geodec_artifact *a, const geode
     double *g_raw = NULL, *g = NULL, *gamma = NULL;
     if (metric->kind != GEODEC_METRIC_PUBLISHED || !geodec_artifact_has(a, "/published/g_raw") ||
         !geodec_artifact_has(a, "/published/g") || !geodec_artifact_has(a, "/published/gamma")) {
-        GEODEC_THROW(GEODEC_FORMAT, "%s: no published manifold; make it with geodec-metric --mode ref",
+        GEODEC_THROW(GEODEC_FORMAT, "%s: no published manifold; make it with geodec-published metric",
                      geodec_artifact_path(a));
     }
     GEODEC_TRY(geodec_artifact_read(a, "/published/g_raw", &g_raw, err));

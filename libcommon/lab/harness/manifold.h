@@ -103,9 +103,6 @@ GEODEC_API void geodec_harness_riemann(const geodec_harness_manifold *m, const d
 GEODEC_API geodec_status geodec_harness_propagator(const geodec_harness_manifold *m, const double *xs, const double *vs,
                                                    int64_t steps, double dl, double *phi,
                                                    geodec_err *err) GEODEC_MUST_USE;
-/* The same as a rule of geodec_propagators_options; ctx: the manifold. */
-GEODEC_API geodec_status geodec_harness_rule(const void *ctx, int64_t steps, double dl, const double *xs,
-                                             const double *vs, double *phi, geodec_err *err) GEODEC_MUST_USE;
 /* The same rule with any other tensor: riem [n]^4 at x (with a space's true one, the remaining error is that of the
  * rule). */
 typedef geodec_status (*geodec_harness_riemann_fn)(const void *ctx, const double *x, double *riem, geodec_err *err);

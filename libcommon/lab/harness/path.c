@@ -159,9 +159,3 @@ done:
     GEODEC_FREE(riem, a, state);
     return st;
 }
-
-geodec_status geodec_harness_rule(const void *ctx, int64_t steps, double dl, const double *xs, const double *vs,
-                                  double *phi, geodec_err *err)
-{
-    return geodec_harness_propagator(ctx, xs, vs, steps, dl, phi, err);
-}

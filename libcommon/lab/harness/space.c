@@ -33,15 +33,14 @@ done:
     return st;
 }
 
-geodec_status geodec_harness_space_mode(const geodec_harness_space *s, const char *mode, bool *ref, geodec_err *err)
+geodec_status geodec_harness_space_check(const geodec_harness_space *s, bool published, geodec_err *err)
 {
-    const bool asked = strcmp(mode, "ref") == 0;
     const char *path = geodec_artifact_path(s->file);
-    if (asked && !s->published)
-        GEODEC_FAIL(GEODEC_INVAL, "--mode ref: %s is of kind %s; geodec-metric --mode ref makes the published one",
-                    path, geodec_metric_type_name(s->metric.kind));
-    if (!asked && s->published) GEODEC_FAIL(GEODEC_INVAL, "%s is the published manifold: use --mode ref", path);
-    *ref = asked;
+    if (published && !s->published)
+        GEODEC_FAIL(GEODEC_INVAL, "%s is of kind %s; geodec-published metric makes the published one", path,
+                    geodec_metric_type_name(s->metric.kind));
+    if (!published && s->published)
+        GEODEC_FAIL(GEODEC_INVAL, "%s is the published manifold: use geodec-published", path);
     return GEODEC_OK;
 }
 

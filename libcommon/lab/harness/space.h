@@ -23,10 +23,9 @@ GEODEC_API geodec_status geodec_harness_space_open(const char *path, geodec_harn
 /* The same for a file that is open; *out closes it, also on failure. */
 GEODEC_API geodec_status geodec_harness_space_take(geodec_artifact *file, geodec_harness_space *out,
                                                    geodec_err *err) GEODEC_MUST_USE;
-/* --mode correct|ref of a tool against the metric it was given: *ref. GEODEC_INVAL when they do not go together: ref
- * needs the published manifold (geodec-metric --mode ref), and no other mode accepts it. */
-GEODEC_API geodec_status geodec_harness_space_mode(const geodec_harness_space *s, const char *mode, bool *ref,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+/* GEODEC_INVAL when the metric is the published manifold and must not be, or is not and must. */
+GEODEC_API geodec_status geodec_harness_space_check(const geodec_harness_space *s, bool published,
+                                                    geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_harness_space_close(geodec_harness_space *s); /* all zero is allowed */
 
 #endif

@@ -4,7 +4,7 @@
  * the shortest loop); do Carmo 1992, ch. 13). All three are searched along seeded directions, so the result is an upper
  * bound. Where nothing is found up to the reach, the radius is censored there.
  *
- * Also measured: the manuscript's estimate from a heat kernel (lab/injectivity/published.h: the raw value, here with
+ * Also measured: the manuscript's estimate from a heat kernel (lab/published/injectivity.h: the raw value, here with
  * the given metric), calibrated on all anchors but the predicted one, and its targets: the validity radius of the
  * propagator and the injectivity radius. Controls: a constant (the mean of the other anchors), permuted anchors, and a
  * sphere (pi), hyperbolic space (none) and a flat torus (half its shortest side). */

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "lab/injectivity/correct.h"
-#include "lab/injectivity/published.h"
+#include "lab/published/injectivity.h"
 #include "linalg/chol.h"
 #include "linalg/knn.h"
 

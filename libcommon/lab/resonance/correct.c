@@ -1,5 +1,5 @@
 #include "lab/resonance/correct.h"
-#include "lab/resonance/published.h"
+#include "lab/published/resonance.h"
 
 #include "artifact/binding.h"
 #include "base/clock.h"

@@ -12,7 +12,7 @@
 #include "artifact/artifact.h"
 #include "base/hooks.h"
 #include "geometry/propagate.h"
-#include "lab/resonance/published.h"
+#include "lab/published/resonance.h"
 
 GEODEC_API extern const geodec_kind geodec_resonance_kind;
 

@@ -7,8 +7,8 @@ EXPORT_ARTIFACTS += $(EXPORTS:%=$(X)/%/blocks-ref.h5)
 BLOCKS_QUERIES := 14,31,46,33,12,29,20,44,15,2,34,38,28,11,47,49,26,37,1,22,59,8,57,48
 $(X)/smollm2-135m_n8/blocks-ref.h5: $(LAB)/blocks/blocks.draws.tsv
 $(X)/smollm2-135m_n8/blocks-ref.h5: BLOCKS_DRAWS := --velocities $(LAB)/blocks/blocks.draws.tsv --points $(BLOCKS_QUERIES)
-$(X)/%/blocks-ref.h5: $(BIN)/geodec-blocks $(SHARED)/golden/ott/%.h5 FORCE
-	@$(call tool,blocks) --seed $(SEED) --mode ref --draws $(SHARED)/golden/ott/$*.h5 $(BLOCKS_DRAWS) -o $(out)
+$(X)/%/blocks-ref.h5: $(BIN)/geodec-published $(SHARED)/golden/ott/%.h5 FORCE
+	@$(call tool,published) --seed $(SEED) blocks --draws $(SHARED)/golden/ott/$*.h5 $(BLOCKS_DRAWS) -o $(out)
 
 # A row for each block: value and interval of each predictor, in their order.
 blocks_columns = at(error, $1) AS value_$2, at(low, $1) AS low_$2, at(high, $1) AS high_$2

@@ -11,8 +11,8 @@ $(X)/%/cloud.h5: $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-import FORCE
 	@$(call tool,import) --seed $(SEED) --coordinates --dataset cloud/points -o $(out) $<
 $(X)/%/metric.h5: $(X)/%/cloud.h5 $(BIN)/geodec-metric FORCE
 	@$(call tool,metric) --seed $(SEED) -o $(out) $<
-$(X)/%/metric-ref.h5: $(X)/%/cloud.h5 $(BIN)/geodec-metric FORCE
-	@$(call tool,metric) --mode ref -o $(out) $<
+$(X)/%/metric-ref.h5: $(X)/%/cloud.h5 $(BIN)/geodec-published FORCE
+	@$(call tool,published) metric -o $(out) $<
 
 # The chain of both, for the rules that need it.
 $(X)/%/geodesics.h5: $(X)/%/metric.h5 $(BIN)/geodec-geodesic FORCE
@@ -21,9 +21,9 @@ $(X)/%/propagators.h5: $(X)/%/metric.h5 $(X)/%/geodesics.h5 $(BIN)/geodec-propag
 	@$(call tool,propagate) -o $(out) $< $(X)/$*/geodesics.h5
 $(X)/%/riemann.h5: $(X)/%/metric.h5 $(BIN)/geodec-riemann FORCE
 	@$(call tool,riemann) --seed $(SEED) -o $(out) $<
-$(X)/%/geodesics-ref.h5: $(X)/%/metric-ref.h5 $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-geodesic FORCE
-	@$(call tool,geodesic) --mode ref --draws $(SHARED)/golden/ott/$*.h5 -o $(out) $<
-$(X)/%/propagators-ref.h5: $(X)/%/metric-ref.h5 $(X)/%/geodesics-ref.h5 $(BIN)/geodec-propagate FORCE
-	@$(call tool,propagate) --mode ref -o $(out) $< $(X)/$*/geodesics-ref.h5
-$(X)/%/riemann-ref.h5: $(X)/%/metric-ref.h5 $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-riemann FORCE
-	@$(call tool,riemann) --mode ref --draws $(SHARED)/golden/ott/$*.h5 -o $(out) $<
+$(X)/%/geodesics-ref.h5: $(X)/%/metric-ref.h5 $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-published FORCE
+	@$(call tool,published) geodesic --draws $(SHARED)/golden/ott/$*.h5 -o $(out) $<
+$(X)/%/propagators-ref.h5: $(X)/%/metric-ref.h5 $(X)/%/geodesics-ref.h5 $(BIN)/geodec-published FORCE
+	@$(call tool,published) propagate -o $(out) $< $(X)/$*/geodesics-ref.h5
+$(X)/%/riemann-ref.h5: $(X)/%/metric-ref.h5 $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-published FORCE
+	@$(call tool,published) riemann --draws $(SHARED)/golden/ott/$*.h5 -o $(out) $<

@@ -8,8 +8,8 @@ $(R)/null-hjb.h5: $(BIN)/geodec-hjb $(R)/null-metric.h5 FORCE
 	@$(call tool,hjb) --seed $(SEED) -o $(out) $(R)/null-metric.h5
 $(X)/%/hjb.h5: $(X)/%/metric.h5 $(BIN)/geodec-hjb FORCE
 	@$(call tool,hjb) --seed $(SEED) -o $(out) $<
-$(X)/%/hjb-ref.h5: $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-hjb FORCE
-	@$(call tool,hjb) --mode ref --draws $< -o $(out)
+$(X)/%/hjb-ref.h5: $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-published FORCE
+	@$(call tool,published) hjb --draws $< -o $(out)
 $(F)/hjb.tsv: $(R)/hjb.h5 $(R)/null-hjb.h5 FORCE
 	@$(table) --also control=$(R)/null-hjb.h5 $< "SELECT word(@classes, t.rowid) AS class, t.paths, t.turn, t.turn_low, t.turn_high, \
 	  t.kinetic_turn, t.explained, t.explained_low, t.explained_high, control.paths AS null_paths, control.turn AS null_turn, \

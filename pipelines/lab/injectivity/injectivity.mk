@@ -11,8 +11,8 @@ $(X)/%/injectivity.h5: $(X)/%/metric.h5 $(BIN)/geodec-injectivity FORCE
 	@$(call tool,injectivity) --seed $(SEED) $(INJECTIVITY_SIZE) -o $(out) $<
 $(X)/smollm2-135m_n8/injectivity-ref.h5: INJECTIVITY_DRAWS := --points 13,52,53,9,50,45,25,3,44,41 \
   --measured 1.6,1.6,1.6,0.05,0,0,3.2,3.2,6.4,1.6 --queries 21,15,3,58,53,4,25,33,49,6,50,32,38,37,39,23,48,20,57,51
-$(X)/%/injectivity-ref.h5: $(BIN)/geodec-injectivity $(SHARED)/golden/ott/%.h5 FORCE
-	@$(call tool,injectivity) --seed $(SEED) --mode ref --draws $(SHARED)/golden/ott/$*.h5 $(INJECTIVITY_DRAWS) -o $(out)
+$(X)/%/injectivity-ref.h5: $(BIN)/geodec-published $(SHARED)/golden/ott/%.h5 FORCE
+	@$(call tool,published) --seed $(SEED) injectivity --draws $(SHARED)/golden/ott/$*.h5 $(INJECTIVITY_DRAWS) -o $(out)
 
 INJECTIVITY_COLUMNS := raw, validity, validity_censored, radius, censored, bound
 $(F)/injectivity.tsv: $(R)/injectivity.h5 $(R)/null-injectivity.h5 FORCE

@@ -8,8 +8,8 @@ $(R)/substitution.h5: $(BIN)/geodec-substitution $(R)/layers.h5 FORCE
 # Measured times, in a separate file because they differ from run to run.
 $(R)/speed-substitution.h5: $(BIN)/geodec-substitution $(R)/layers.h5 FORCE
 	@$(call tool,substitution) --seed $(SEED) --model $(MODEL_FILE) --records 200 --queries 60 --time -o $(out) $(R)/layers.h5
-$(X)/%/substitution-ref.h5: $(BIN)/geodec-substitution $(SHARED)/golden/ott/%.h5 FORCE
-	@$(call tool,substitution) --mode ref --draws $(SHARED)/golden/ott/$*.h5 -o $(out)
+$(X)/%/substitution-ref.h5: $(BIN)/geodec-published $(SHARED)/golden/ott/%.h5 FORCE
+	@$(call tool,published) substitution --draws $(SHARED)/golden/ott/$*.h5 -o $(out)
 # A row for each predictor: name, share of equal tokens for all queries and for the nearest tenth with intervals, error of all.
 $(F)/substitution.tsv: $(R)/substitution.h5 FORCE
 	@$(table) $< 'SELECT word(@kinds, rowid) AS kind, at(agree, 4) AS agree_4, at(agree, 1) AS agree_1, at(error, 4, 0) AS error_4_0 FROM t' > $(out)

@@ -7,8 +7,8 @@ $(eval $(call swept,$(R)/warp.h5,warp,$(R)/metric.h5,--seed $(SEED) $(WARP_FLAGS
 $(eval $(call swept,$(R)/null-warp.h5,warp,$(R)/null-metric.h5,--seed $(SEED) $(WARP_FLAGS) $(R)/null-metric.h5))
 $(X)/%/warp.h5: $(X)/%/metric.h5 $(BIN)/geodec-warp FORCE
 	@$(call tool,warp) --seed $(SEED) $(WARP_FLAGS) -o $(out) $<
-$(X)/%/warp-ref.h5: $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-warp FORCE
-	@$(call tool,warp) --mode ref --draws $< -o $(out)
+$(X)/%/warp-ref.h5: $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-published FORCE
+	@$(call tool,published) warp --draws $< -o $(out)
 # Long form, a row for each cell in order of place, width and strength: reduction with its interval and p95 of spillover beyond 2 sigma on
 # the model, then both on the null cloud, in flat space and on the sphere.
 $(F)/warp.tsv: $(R)/warp.h5 $(R)/null-warp.h5 FORCE

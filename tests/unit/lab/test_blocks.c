@@ -2,7 +2,7 @@
  * parallel texts, a blend is exact for affine ones, and a shuffled anchor is neither. */
 #include "geometry/space_closed.h"
 #include "lab/blocks/correct.h"
-#include "lab/blocks/published.h"
+#include "lab/published/blocks.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

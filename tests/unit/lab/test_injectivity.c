@@ -2,7 +2,7 @@
 #include "geometry/rbf.h"
 #include "geometry/space_closed.h"
 #include "lab/injectivity/correct.h"
-#include "lab/injectivity/published.h"
+#include "lab/published/injectivity.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* The published coverage against the goldens, split by split. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/coverage/published.h"
+#include "lab/published/coverage.h"
 #include "support/goldens.h"
 #include "support/support.h"
 

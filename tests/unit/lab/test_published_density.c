@@ -1,6 +1,6 @@
 /* The published distances by hand, and a reader that checks its input. */
 #include "base/mem.h"
-#include "lab/density/published.h"
+#include "lab/published/density.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

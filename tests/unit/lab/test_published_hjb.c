@@ -1,6 +1,6 @@
 /* The published residual against the goldens. */
 #include "base/mem.h"
-#include "lab/hjb/published.h"
+#include "lab/published/hjb.h"
 #include "support/goldens.h"
 #include "support/support.h"
 

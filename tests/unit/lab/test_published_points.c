@@ -1,7 +1,7 @@
 /* Points of the published experiments: lists that are given, and choices from the seed. */
 #include "base/mem.h"
-#include "lab/blocks/published.h"
-#include "lab/injectivity/published.h"
+#include "lab/published/blocks.h"
+#include "lab/published/injectivity.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

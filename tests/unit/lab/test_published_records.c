@@ -1,5 +1,5 @@
 /* The published record store against the goldens' `records` and `lookup`. */
-#include "lab/records/published.h"
+#include "lab/published/records.h"
 
 #include "base/f16.h"
 #include "base/mem.h"

@@ -1,7 +1,7 @@
 /* The published decode substitution on the goldens' clouds and splits: the two-stage lookup finds no farther point than
  * the coverage's Euclid-nearest, and all else follows from the distances. */
 #include "base/mem.h"
-#include "lab/substitution/published.h"
+#include "lab/published/substitution.h"
 #include "support/goldens.h"
 #include "support/support.h"
 

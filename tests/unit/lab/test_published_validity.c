@@ -2,7 +2,7 @@
  */
 #include "base/mem.h"
 #include "geometry/space_closed.h"
-#include "lab/validity/published.h"
+#include "lab/published/validity.h"
 #include "support/goldens.h"
 #include "support/support.h"
 

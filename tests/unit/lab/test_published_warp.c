@@ -1,7 +1,7 @@
 /* The published curvature warp: the plain and the fast computation against each other and against the goldens. */
 #include "base/mem.h"
 #include "base/vec_internal.h"
-#include "lab/warp/published_internal.h"
+#include "lab/published/warp_internal.h"
 #include "linalg/eig.h"
 #include "support/goldens.h"
 #include "support/support.h"

@@ -1,6 +1,6 @@
 /* The runtime's telemetry, line by line. */
 #include "base/mem.h"
-#include "lab/density/published.h"
+#include "lab/published/density.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "lab/records/published.h"
+#include "lab/published/records.h"
 
 #include "artifact/binding.h"
 #include "base/f16.h"
@@ -243,7 +243,7 @@ static geodec_status put(const void *object, geodec_artifact *a, const char *nam
 }
 
 const geodec_kind geodec_records_published_kind = {
-    GEODEC_ABOUT("records_ref", 1, 0, "geodec-records", "the record store as published"),
+    GEODEC_ABOUT("records_ref", 1, 0, "geodec-published records", "the record store as published"),
     GEODEC_TABLES(fields, attrs, extents),
     .put = put,
 };

@@ -11,8 +11,8 @@
  * form g^-1 g (y - x) is y - x again, so its agreement is an identity.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
-#ifndef GEODEC_LAB_INJECTIVITY_PUBLISHED_H
-#define GEODEC_LAB_INJECTIVITY_PUBLISHED_H
+#ifndef GEODEC_LAB_PUBLISHED_INJECTIVITY_H
+#define GEODEC_LAB_PUBLISHED_INJECTIVITY_H
 
 #include "artifact/artifact.h"
 #include "lab/harness/manifold.h"

@@ -8,8 +8,8 @@
  * lab/density/correct.h has the corrected measure.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
-#ifndef GEODEC_LAB_DENSITY_PUBLISHED_H
-#define GEODEC_LAB_DENSITY_PUBLISHED_H
+#ifndef GEODEC_LAB_PUBLISHED_DENSITY_H
+#define GEODEC_LAB_PUBLISHED_DENSITY_H
 
 #include "artifact/artifact.h"
 #include "base/hooks.h"

@@ -1,4 +1,4 @@
-#include "lab/coverage/published.h"
+#include "lab/published/coverage.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"
@@ -280,7 +280,7 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"S", IN(shares)}, {"E", IN(n_eps)}};
 
 const geodec_kind geodec_coverage_published_kind = {
-    GEODEC_ABOUT("coverage-ref", 1, 0, "geodec-coverage --mode ref",
+    GEODEC_ABOUT("coverage-ref", 1, 0, "geodec-published coverage",
                  "coverage as the published harness counts it, with the closed form that it repeats"),
     GEODEC_TABLES(fields, attrs, extents),
 };

@@ -1,4 +1,4 @@
-#include "lab/hjb/published.h"
+#include "lab/published/hjb.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"
@@ -72,7 +72,7 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"C", .plus = GEODEC_PUBLISHED_HJB_CLASSES}};
 
 const geodec_kind geodec_hjb_published_kind = {
-    GEODEC_ABOUT("hjb-ref", 1, 0, "geodec-hjb --mode ref", "the published residual along the published trajectories"),
+    GEODEC_ABOUT("hjb-ref", 1, 0, "geodec-published hjb", "the published residual along the published trajectories"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"C", sizeof(geodec_hjb_published_means), offsetof(report, row), false},
 };

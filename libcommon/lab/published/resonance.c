@@ -1,4 +1,4 @@
-#include "lab/resonance/published.h"
+#include "lab/published/resonance.h"
 
 const int64_t geodec_resonance_batch[GEODEC_RESONANCE_BATCHES] = {1, 10, 100, 1000, 10000};
 const double geodec_resonance_published_loop_seconds[GEODEC_RESONANCE_BATCHES] = {1.46e-5, 4.112e-4, 1.673e-4, 1.143e-3,

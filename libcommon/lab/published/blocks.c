@@ -1,4 +1,4 @@
-#include "lab/blocks/published.h"
+#include "lab/published/blocks.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"
@@ -235,7 +235,7 @@ static const geodec_attr attrs[] = {
      IN(b.distinct[0])},
 };
 const geodec_kind geodec_blocks_published_kind = {
-    GEODEC_ABOUT("blocks-ref", 1, 0, "geodec-blocks --mode ref",
+    GEODEC_ABOUT("blocks-ref", 1, 0, "geodec-published blocks",
                  "block summaries as the published prototype transports them"),
     .fields = fields,
     .n_fields = (int)(sizeof fields / sizeof *fields),

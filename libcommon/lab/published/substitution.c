@@ -1,4 +1,4 @@
-#include "lab/substitution/published.h"
+#include "lab/published/substitution.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"
@@ -28,7 +28,7 @@ static const geodec_field fields[] = {
 static const geodec_extent extents[] = {{"S", GEODEC_IN(report, rows)}};
 
 const geodec_kind geodec_substitution_published_kind = {
-    GEODEC_ABOUT("substitution-ref", 1, 0, "geodec-substitution",
+    GEODEC_ABOUT("substitution-ref", 1, 0, "geodec-published substitution",
                  "the published decode substitution: counts and the speed-up projected from them"),
     .fields = fields,
     .n_fields = (int)(sizeof fields / sizeof *fields),

@@ -4,8 +4,8 @@
  * answer's coordinates from the origin of the chart, not by the distance that the path moved.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
-#ifndef GEODEC_LAB_BLOCKS_PUBLISHED_H
-#define GEODEC_LAB_BLOCKS_PUBLISHED_H
+#ifndef GEODEC_LAB_PUBLISHED_BLOCKS_H
+#define GEODEC_LAB_PUBLISHED_BLOCKS_H
 
 #include "artifact/artifact.h"
 #include "lab/harness/manifold.h"

@@ -18,8 +18,8 @@
  * constant in a cell, where paths may diverge: figures become NaN. lab/warp/correct.h has the corrected experiment.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
-#ifndef GEODEC_LAB_WARP_PUBLISHED_H
-#define GEODEC_LAB_WARP_PUBLISHED_H
+#ifndef GEODEC_LAB_PUBLISHED_WARP_H
+#define GEODEC_LAB_PUBLISHED_WARP_H
 
 #include "artifact/artifact.h"
 #include "lab/harness/manifold.h"
@@ -111,7 +111,7 @@ GEODEC_API geodec_status geodec_warp_published_sweep(const geodec_harness_manifo
                                                      const geodec_hooks *hooks, geodec_warp_published_row *row,
                                                      geodec_err *err) GEODEC_MUST_USE;
 
-/* The artifact of the published mode; m and draws for its sizes. */
+/* The published artifact; m and draws for its sizes. */
 GEODEC_API extern const geodec_kind geodec_warp_published_kind;
 GEODEC_API geodec_status geodec_warp_published_write(const geodec_warp_published_row *row, int64_t rows,
                                                      int64_t samples, int64_t n, geodec_artifact *a,

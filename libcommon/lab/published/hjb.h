@@ -7,8 +7,8 @@
  * equation.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
-#ifndef GEODEC_LAB_HJB_PUBLISHED_H
-#define GEODEC_LAB_HJB_PUBLISHED_H
+#ifndef GEODEC_LAB_PUBLISHED_HJB_H
+#define GEODEC_LAB_PUBLISHED_HJB_H
 
 #include "artifact/artifact.h"
 #include "lab/harness/manifold.h"

@@ -8,8 +8,8 @@
  * the same product.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
-#ifndef GEODEC_LAB_RESONANCE_PUBLISHED_H
-#define GEODEC_LAB_RESONANCE_PUBLISHED_H
+#ifndef GEODEC_LAB_PUBLISHED_RESONANCE_H
+#define GEODEC_LAB_PUBLISHED_RESONANCE_H
 
 #include <stdint.h>
 

@@ -1,10 +1,10 @@
-#include "lab/warp/published.h"
+#include "lab/published/warp.h"
 
 #include "base/mem.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
 #include "lab/harness/kernels_internal.h"
-#include "lab/warp/published_internal.h"
+#include "lab/published/warp_internal.h"
 #include "linalg/chol.h"
 #include "linalg/eig.h"
 
@@ -138,7 +138,7 @@ typedef struct fact {
     const geodec_warp_published *w;
     const geodec_warp_published_config *c;
     const double *centre;
-    double dir[N_MAX];    /* w of published.h; all zero for a target that is the query */
+    double dir[N_MAX];    /* w of warp.h; all zero for a target that is the query */
     uint8_t *known;       /* [samples] 1: metric of the sample there, 2: symbols too */
     double *g;            /* [samples][n][n] */
     double *gamma;        /* [samples][packed] */

@@ -14,8 +14,8 @@
  * same rule runs with exact geodesics and the true curvature: a remaining first-order error is that of the rule.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
-#ifndef GEODEC_LAB_VALIDITY_PUBLISHED_H
-#define GEODEC_LAB_VALIDITY_PUBLISHED_H
+#ifndef GEODEC_LAB_PUBLISHED_VALIDITY_H
+#define GEODEC_LAB_PUBLISHED_VALIDITY_H
 
 #include "artifact/artifact.h"
 #include "chain/validity.h"

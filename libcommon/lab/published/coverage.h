@@ -10,8 +10,8 @@
  * them in some version), S cache sizes, E eps, N points, n, R splits.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
-#ifndef GEODEC_LAB_COVERAGE_PUBLISHED_H
-#define GEODEC_LAB_COVERAGE_PUBLISHED_H
+#ifndef GEODEC_LAB_PUBLISHED_COVERAGE_H
+#define GEODEC_LAB_PUBLISHED_COVERAGE_H
 
 #include "artifact/artifact.h"
 #include "base/hooks.h"

@@ -11,8 +11,8 @@
  * Dimensions: R records, T1 nodes, n, r, Q queries, A anchors of the hit rate.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
-#ifndef GEODEC_LAB_RECORDS_PUBLISHED_H
-#define GEODEC_LAB_RECORDS_PUBLISHED_H
+#ifndef GEODEC_LAB_PUBLISHED_RECORDS_H
+#define GEODEC_LAB_PUBLISHED_RECORDS_H
 
 #include "artifact/artifact.h"
 #include "base/hooks.h"

@@ -1,4 +1,4 @@
-#include "lab/density/published.h"
+#include "lab/published/density.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"
@@ -119,7 +119,7 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"C", IN(consecutive.count)}, {"S", IN(nearest.count)}};
 
 const geodec_kind geodec_density_published_kind = {
-    GEODEC_ABOUT("density-ref", 1, 0, "geodec-density --mode ref",
+    GEODEC_ABOUT("density-ref", 1, 0, "geodec-published density",
                  "distances of an online trajectory as the published harness compares them with a radius"),
     GEODEC_TABLES(fields, attrs, extents),
 };

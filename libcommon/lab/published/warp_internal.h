@@ -1,8 +1,8 @@
 /* Shared by the published warp and the plain computation that its test compares it with. */
-#ifndef GEODEC_LAB_WARP_PUBLISHED_INTERNAL_H
-#define GEODEC_LAB_WARP_PUBLISHED_INTERNAL_H
+#ifndef GEODEC_LAB_PUBLISHED_WARP_INTERNAL_H
+#define GEODEC_LAB_PUBLISHED_WARP_INTERNAL_H
 
-#include "lab/warp/published.h"
+#include "lab/published/warp.h"
 
 static const double warp_h = 1e-2, warp_sigma = 0.6; /* of the warped table, whatever the manifold's own are */
 static const double warp_v1_floor = 1e-3, warp_v2_floor = 1e-6;

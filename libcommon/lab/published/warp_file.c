@@ -1,7 +1,7 @@
 /* The published sweeps of the warp, and their artifact. */
 #include "artifact/binding.h"
 #include "base/mem.h"
-#include "lab/warp/published.h"
+#include "lab/published/warp.h"
 
 #include <math.h>
 
@@ -132,7 +132,7 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"C", IN(rows)}};
 
 const geodec_kind geodec_warp_published_kind = {
-    GEODEC_ABOUT("warp-ref", 1, 0, "geodec-warp --mode ref",
+    GEODEC_ABOUT("warp-ref", 1, 0, "geodec-published warp",
                  "the published curvature warp, both protocols, with the control of strength 0"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"C", sizeof(cell), offsetof(report, cell), false},

@@ -1,4 +1,4 @@
-#include "lab/validity/published.h"
+#include "lab/published/validity.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"
@@ -358,7 +358,7 @@ static const geodec_extent extents[] = {
     {"A", IN(v.starts)}, {"E", IN(v.n_eps)}, {"U", IN(v.perturbations)}, {"K", IN(v.n_tau)}, {"n", IN(v.n)}};
 
 const geodec_kind geodec_validity_published_kind = {
-    GEODEC_ABOUT("validity-ref", 1, 0, "geodec-validity --mode ref",
+    GEODEC_ABOUT("validity-ref", 1, 0, "geodec-published validity",
                  "validity radius as the published harness measures it"),
     GEODEC_TABLES(fields, attrs, extents),
     .first = "/eps,/tau,/x_T,/phi,/error,/mean,/median,/p95,/broken,/radius,/shift,slope",

@@ -1,4 +1,4 @@
-#include "lab/injectivity/published.h"
+#include "lab/published/injectivity.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"
@@ -381,7 +381,7 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"A", IN(r.anchors)}, {"Q", IN(r.queries)}, {"P", IN(r.points)}};
 
 const geodec_kind geodec_injectivity_published_kind = {
-    GEODEC_ABOUT("injectivity-ref", 1, 0, "geodec-injectivity --mode ref",
+    GEODEC_ABOUT("injectivity-ref", 1, 0, "geodec-published injectivity",
                  "the published radius estimate and initial velocities, and the same with every point as an anchor"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"Q", sizeof(geodec_published_velocity), offsetof(report, r.velocity), false},

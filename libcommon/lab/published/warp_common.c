@@ -1,7 +1,7 @@
 /* Neighbours, masks, lengths and aggregates of the published warp. */
 #include "base/mem.h"
 #include "base/vec_internal.h"
-#include "lab/warp/published_internal.h"
+#include "lab/published/warp_internal.h"
 #include "linalg/stats.h"
 
 #include <math.h>

@@ -10,8 +10,8 @@
  * lab/substitution/correct.h does that.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
-#ifndef GEODEC_LAB_SUBSTITUTION_PUBLISHED_H
-#define GEODEC_LAB_SUBSTITUTION_PUBLISHED_H
+#ifndef GEODEC_LAB_PUBLISHED_SUBSTITUTION_H
+#define GEODEC_LAB_PUBLISHED_SUBSTITUTION_H
 
 #include "artifact/artifact.h"
 #include "lab/harness/manifold.h"
