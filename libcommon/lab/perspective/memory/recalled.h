@@ -2,8 +2,8 @@
  * token; and what it adds to the model's prediction of another text, beside a table that keeps the same states as they
  * are. The table needs fewer bytes than the memory's banks while a state is short, so it is the control of equal bytes
  * too. The mixture p = (1 - w) p_model + w p_recalled is that of Khandelwal et al. 2020 (kNN-LM). */
-#ifndef GEODEC_MEASURE_RECALLED_H
-#define GEODEC_MEASURE_RECALLED_H
+#ifndef GEODEC_PERSPECTIVE_MEMORY_RECALLED_H
+#define GEODEC_PERSPECTIVE_MEMORY_RECALLED_H
 
 #include "base/hooks.h"
 #include "base/pool.h"

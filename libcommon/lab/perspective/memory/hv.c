@@ -1,4 +1,4 @@
-#include "memory/hv_internal.h"
+#include "lab/perspective/memory/hv_internal.h"
 
 #include "base/rng.h"
 

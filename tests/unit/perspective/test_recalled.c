@@ -1,6 +1,6 @@
 /* A memory of states and next tokens: on its own text it knows the next token, on other text it must not be trusted. */
 #include "base/mem.h"
-#include "measure/recalled.h"
+#include "lab/perspective/memory/recalled.h"
 #include "session/opened.h"
 #include "support/support.h"
 

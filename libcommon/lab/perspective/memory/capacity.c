@@ -1,8 +1,8 @@
-#include "memory/capacity.h"
+#include "lab/perspective/memory/capacity.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "memory/hv_internal.h"
+#include "lab/perspective/memory/hv_internal.h"
 
 #include <math.h>
 #include <string.h>

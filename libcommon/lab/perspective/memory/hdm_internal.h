@@ -2,8 +2,8 @@
 #ifndef GEODEC_PERSPECTIVE_MEMORY_HDM_INTERNAL_H
 #define GEODEC_PERSPECTIVE_MEMORY_HDM_INTERNAL_H
 
-#include "memory/hdm.h"
-#include "memory/hv_internal.h"
+#include "lab/perspective/memory/hdm.h"
+#include "lab/perspective/memory/hv_internal.h"
 
 enum { GEODEC__HDM_LOW = 1024 /* vectors of the lower table of values */ };
 

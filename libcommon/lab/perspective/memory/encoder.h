@@ -9,7 +9,7 @@
 #define GEODEC_PERSPECTIVE_MEMORY_ENCODER_H
 
 #include "base/pool.h"
-#include "memory/hv.h"
+#include "lab/perspective/memory/hv.h"
 
 /* Entries of P: +-1, of one bit each; or standard normal, of 4 bytes each. */
 typedef enum geodec_hv_projection { GEODEC_HV_SIGNS, GEODEC_HV_NORMAL, GEODEC_HV_PROJECTIONS } geodec_hv_projection;

@@ -1,8 +1,8 @@
-#include "measure/recalled.h"
+#include "lab/perspective/memory/recalled.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "memory/hdm.h"
+#include "lab/perspective/memory/hdm.h"
 #include "mixture/mix.h"
 
 #include <math.h>

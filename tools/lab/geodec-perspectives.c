@@ -1,13 +1,13 @@
 /* geodec-perspectives: what multi-perspective decoding does to a held-out text. */
+#include "lab/perspective/memory/recalled.h"
 #include "measure/perspectives.h"
-#include "measure/recalled.h"
 
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/context.h"
 #include "cli/evaluation.h"
 #include "cli/text.h"
-#include "memory/hdm.h"
+#include "lab/perspective/memory/hdm.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #ifndef GEODEC_PERSPECTIVE_MEMORY_HV_INTERNAL_H
 #define GEODEC_PERSPECTIVE_MEMORY_HV_INTERNAL_H
 
-#include "memory/hv.h"
+#include "lab/perspective/memory/hv.h"
 
 enum {
     GEODEC__HV_TAIL = GEODEC_HV_BITS % 64, /* bits of the last word */

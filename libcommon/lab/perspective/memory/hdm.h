@@ -18,7 +18,7 @@
 #ifndef GEODEC_PERSPECTIVE_MEMORY_HDM_H
 #define GEODEC_PERSPECTIVE_MEMORY_HDM_H
 
-#include "memory/encoder.h"
+#include "lab/perspective/memory/encoder.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 #ifndef GEODEC_PERSPECTIVE_MEMORY_CAPACITY_H
 #define GEODEC_PERSPECTIVE_MEMORY_CAPACITY_H
 
-#include "memory/hdm.h"
+#include "lab/perspective/memory/hdm.h"
 
 /* What one bank keeps of its pairs. COUNTERS: the sum of the memory. The others are controls with one bit in place of a
  * counter: a new pair and the bits so far have a majority of two, whose ties, the bits that differ, are decided at

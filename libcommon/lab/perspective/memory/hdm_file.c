@@ -1,5 +1,5 @@
 /* The file of a memory: a head, then the mean, the banks, the entries and the texts. */
-#include "memory/hdm_internal.h"
+#include "lab/perspective/memory/hdm_internal.h"
 
 #include "base/crc32c.h"
 #include "base/finite.h"

@@ -1,9 +1,9 @@
-#include "memory/encoder.h"
+#include "lab/perspective/memory/encoder.h"
 
 #include "base/finite.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "memory/hv_internal.h"
+#include "lab/perspective/memory/hv_internal.h"
 
 #include <string.h>
 

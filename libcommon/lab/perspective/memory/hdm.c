@@ -1,4 +1,4 @@
-#include "memory/hdm_internal.h"
+#include "lab/perspective/memory/hdm_internal.h"
 
 #include "base/finite.h"
 #include "base/mem.h"

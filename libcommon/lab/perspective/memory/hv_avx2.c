@@ -1,5 +1,5 @@
 #if defined(__AVX2__)
-#include "memory/hv_internal.h"
+#include "lab/perspective/memory/hv_internal.h"
 
 #include <immintrin.h>
 #include <string.h>
