@@ -1,11 +1,13 @@
 /* geodec-integer-keycodes: codes of the key and value cache on the keys and values of a model. */
+#include "base/mem.h"
 #include "cli/context.h"
-#include "cli/key_code.h"
 #include "cli/stage.h"
 #include "cli/streaming.h"
 #include "cli/text.h"
+#include "evaluate/key_codes.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char *model_path, *output = "keycodes.h5", *separator = "auto", *codes = GEODEC_KEY_CODES_DEFAULT;
 static int64_t window = 256, calibration = 16384, tokens = 16384, every = 4, replicates = 1000, windows;
@@ -46,12 +48,68 @@ static const cli_tool tool = {
     CLI_TAKES(options, 1, -1),
 };
 
+/* Documents of several texts as tokens. All zero but `every` is empty. */
+typedef struct corpus {
+    int64_t every; /* every n-th document calibrates; the others are in held_out, separated by empty lines */
+    int64_t n, capacity, n_token, token_capacity;
+    int64_t *begin; /* [n + 1] */
+    int32_t *token;
+    char *held_out;
+    size_t n_held_out, held_out_capacity;
+} corpus;
+
+/* Makes room for `more` further elements. */
+#define ROOM(p, n, capacity, more)                                                                                     \
+    do {                                                                                                               \
+        if ((n) + (more) > (capacity)) {                                                                               \
+            void *larger_ = geodec_mem_grow((p), (int64_t)(n), 2 * (int64_t)(n) + (int64_t)(more), sizeof *(p));       \
+            if (!larger_) GEODEC_THROW(GEODEC_NOMEM, "no memory for documents");                                       \
+            (p) = larger_;                                                                                             \
+            (capacity) = 2 * (n) + (more);                                                                             \
+        }                                                                                                              \
+    } while (0)
+
+static geodec_status add_document(corpus *x, const geodec_tokenizer *t, const char *text, size_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t count;
+    ROOM(x->begin, x->n + 1, x->capacity, 1);
+    ROOM(x->token, x->n_token, x->token_capacity, (int64_t)n + 2);
+    GEODEC_TRY(geodec_tokenizer_encode(t, text, n, true, x->token + x->n_token, &count, err));
+    if (x->n % x->every != 0) {
+        ROOM(x->held_out, x->n_held_out, x->held_out_capacity, n + 2);
+        memcpy(x->held_out + x->n_held_out, text, n);
+        memcpy(x->held_out + x->n_held_out + n, "\n\n", 2);
+        x->n_held_out += n + 2;
+    }
+    x->n_token += count;
+    x->begin[++x->n] = x->n_token;
+done:
+    return st;
+}
+
+static geodec_status add_texts(corpus *x, const char *path, const geodec_tokenizer *t, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    text_file f = {.run = NULL};
+    GEODEC_TRY(text_open(path, separator, t, false, &f, err));
+    for (int64_t i = 0; i < f.documents.n; i++) {
+        const geodec_document *d = &f.documents.item[i];
+        GEODEC_TRY_MSG(add_document(x, t, f.documents.text + d->begin, (size_t)(d->end - d->begin), err), "%s", path);
+    }
+done:
+    text_close(&f);
+    return st;
+}
+
+static void clear(corpus *x) { GEODEC_FREE(x->begin, x->token, x->held_out); }
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     cli_stage stage = {0};
     geodec_model *m = NULL;
-    key_code_corpus x = {.every = every};
+    corpus x = {.every = every};
     geodec_key_codes_report r = {0};
     geodec_key_codes_case cases[GEODEC_KEY_CODES_CASES];
     int64_t n;
@@ -62,7 +120,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(streaming_begin(c, m, GEODEC_EXACT, 1, err));
     GEODEC_TRY(stage_model(&stage, model_path, m, err));
     for (int i = 0; i < c->n_args; i++) {
-        GEODEC_TRY(key_code_add(&x, c->args[i], separator, geodec_model_tokenizer(m), err));
+        GEODEC_TRY(add_texts(&x, c->args[i], geodec_model_tokenizer(m), err));
         GEODEC_TRY(stage_file(&stage, c->args[i], err));
     }
     const geodec_key_codes_texts texts = {x.n, x.begin, x.token};
@@ -85,7 +143,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     stage_end(&stage);
     geodec_key_codes_clear(&r);
-    key_code_clear(&x);
+    clear(&x);
     st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
