@@ -7,7 +7,7 @@ FUZZ ?= $(firstword $(FUZZ_TARGETS))
 SECONDS ?= 1200
 # The folders that read files from outside. A target that calls another folder does not link until the folder is listed here.
 FUZZ_FOLDERS := $(call room_folders,core) geometry/neighbours geometry/geometry geometry/chain $(filter-out model/reference model/evaluate model/lowrank model/train model/export,$(call room_folders,model)) \
-  decode/attest lab/verdict lab/corpus lab/perspective/memory
+  decode/attest lab/verdict lab/corpus lab/integer/codes lab/perspective/memory
 FUZZ_SRCS := $(wildcard $(FUZZ_FOLDERS:%=libcommon/%/*.c))
 FUZZ_OBJS := $(FUZZ_SRCS:%.c=build/fuzz/obj/%.o)
 FUZZ_FLAGS := -std=c11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \

@@ -1,4 +1,4 @@
-#include "integer/codes/principal_internal.h"
+#include "lab/integer/codes/principal_internal.h"
 
 #include "base/mem.h"
 #include "linalg/eig.h"

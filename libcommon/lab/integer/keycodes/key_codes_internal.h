@@ -1,8 +1,8 @@
 /* Rows of the cache during a measurement of codes. */
-#ifndef GEODEC_EVALUATE_KEY_CODES_INTERNAL_H
-#define GEODEC_EVALUATE_KEY_CODES_INTERNAL_H
+#ifndef GEODEC_INTEGER_KEYCODES_KEY_CODES_INTERNAL_H
+#define GEODEC_INTEGER_KEYCODES_KEY_CODES_INTERNAL_H
 
-#include "evaluate/key_codes.h"
+#include "lab/integer/keycodes/key_codes.h"
 
 enum { GEODEC__KEY_CODES_GROUP = GEODEC_CODES_ROWS_MAX };
 

@@ -2,8 +2,8 @@
  * 2024: keys per channel, values per token). A last group may be shorter. */
 #include "base/f16.h"
 #include "gguf/gguf.h"
-#include "integer/codes/bits_internal.h"
-#include "integer/codes/codes_internal.h"
+#include "lab/integer/codes/bits_internal.h"
+#include "lab/integer/codes/codes_internal.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #ifndef GEODEC_INTEGER_CODES_PRINCIPAL_INTERNAL_H
 #define GEODEC_INTEGER_CODES_PRINCIPAL_INTERNAL_H
 
-#include "integer/codes/codes.h"
+#include "lab/integer/codes/codes.h"
 
 /* mean [dim]; analysis [dim][dim], a row per value of x, and synthesis [dim][dim], a row per component: y = analysis^T
  * (x - mean) are uncorrelated, variances descending, x = mean + synthesis^T y. With a metric M the error of x counts as

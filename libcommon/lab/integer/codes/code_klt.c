@@ -11,9 +11,9 @@
  * that of least error + LAMBDA step^2 bits between the nearest integer and the next one towards zero. No libm but in
  * calibration. */
 #include "base/mem.h"
-#include "integer/codes/codes_internal.h"
-#include "integer/codes/principal_internal.h"
-#include "integer/codes/range_internal.h"
+#include "lab/integer/codes/codes_internal.h"
+#include "lab/integer/codes/principal_internal.h"
+#include "lab/integer/codes/range_internal.h"
 
 #include <math.h>
 

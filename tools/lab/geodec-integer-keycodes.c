@@ -4,7 +4,7 @@
 #include "cli/stage.h"
 #include "cli/streaming.h"
 #include "cli/text.h"
-#include "evaluate/key_codes.h"
+#include "lab/integer/keycodes/key_codes.h"
 
 #include <stdio.h>
 #include <string.h>

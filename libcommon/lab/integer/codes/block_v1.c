@@ -1,6 +1,6 @@
-#include "integer/codes/block_v1.h"
+#include "lab/integer/codes/block_v1.h"
 
-#include "integer/codes/bits_internal.h"
+#include "lab/integer/codes/bits_internal.h"
 
 #include <math.h>
 #include <string.h>

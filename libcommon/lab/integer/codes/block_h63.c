@@ -1,10 +1,10 @@
-#include "integer/codes/block_h63.h"
+#include "lab/integer/codes/block_h63.h"
 
 #include "base/f16.h"
 #include "base/mem.h"
-#include "integer/codes/bits_internal.h"
-#include "integer/codes/mobius.h"
-#include "integer/codes/vht2.h"
+#include "lab/integer/codes/bits_internal.h"
+#include "lab/integer/codes/mobius.h"
+#include "lab/integer/codes/vht2.h"
 #include "linalg/chol.h"
 
 #include <math.h>

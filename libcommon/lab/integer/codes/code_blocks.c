@@ -1,8 +1,8 @@
 /* The two 63-byte blocks of the paper as codes of the table. */
 #include "base/mem.h"
-#include "integer/codes/block_h63.h"
-#include "integer/codes/block_v1.h"
-#include "integer/codes/codes_internal.h"
+#include "lab/integer/codes/block_h63.h"
+#include "lab/integer/codes/block_v1.h"
+#include "lab/integer/codes/codes_internal.h"
 
 enum { PAD_MAX = 320 };
 

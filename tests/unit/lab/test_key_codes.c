@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "decode/tiny.h"
-#include "evaluate/key_codes.h"
+#include "lab/integer/keycodes/key_codes.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

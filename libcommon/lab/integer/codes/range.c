@@ -1,4 +1,4 @@
-#include "integer/codes/range_internal.h"
+#include "lab/integer/codes/range_internal.h"
 
 #include <string.h>
 

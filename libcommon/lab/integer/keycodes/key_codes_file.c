@@ -1,8 +1,8 @@
 /* The artifact and the table of a measurement of codes. */
 #include "artifact/binding.h"
 #include "base/mem.h"
-#include "evaluate/key_codes.h"
 #include "io/tsv.h"
+#include "lab/integer/keycodes/key_codes.h"
 
 #include <math.h>
 #include <string.h>

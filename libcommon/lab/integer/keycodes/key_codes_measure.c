@@ -1,6 +1,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
-#include "evaluate/key_codes_internal.h"
+#include "lab/integer/keycodes/key_codes_internal.h"
 
 #include <math.h>
 #include <stdio.h>

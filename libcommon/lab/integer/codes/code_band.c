@@ -1,10 +1,10 @@
 /* Bands of VHT2 coefficients, in the order mu1 or in that of calibrated variance. The transform has the least length
  * that fits; the rest is filled with the mean. */
 #include "base/mem.h"
-#include "integer/codes/band.h"
-#include "integer/codes/codes_internal.h"
-#include "integer/codes/mobius.h"
-#include "integer/codes/vht2.h"
+#include "lab/integer/codes/band.h"
+#include "lab/integer/codes/codes_internal.h"
+#include "lab/integer/codes/mobius.h"
+#include "lab/integer/codes/vht2.h"
 
 #include <stdlib.h>
 

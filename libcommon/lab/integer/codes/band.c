@@ -1,7 +1,7 @@
-#include "integer/codes/band.h"
+#include "lab/integer/codes/band.h"
 
 #include "base/f16.h"
-#include "integer/codes/bits_internal.h"
+#include "lab/integer/codes/bits_internal.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "evaluate/key_codes_internal.h"
+#include "lab/integer/keycodes/key_codes_internal.h"
 
 #include "base/mem.h"
 

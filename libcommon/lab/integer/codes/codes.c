@@ -1,9 +1,9 @@
-#include "integer/codes/codes.h"
+#include "lab/integer/codes/codes.h"
 
 #include "base/mem.h"
 #include "gguf/gguf.h"
-#include "integer/codes/block_h63.h"
-#include "integer/codes/codes_internal.h"
+#include "lab/integer/codes/block_h63.h"
+#include "lab/integer/codes/codes_internal.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "integer/codes/vht2.h"
+#include "lab/integer/codes/vht2.h"
 
 static const int primes[] = {2, 3, 5, 7, 11};
 enum { PRIMES = 5, LARGEST = 11 };

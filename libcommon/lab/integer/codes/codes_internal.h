@@ -2,7 +2,7 @@
 #ifndef GEODEC_INTEGER_CODES_CODES_INTERNAL_H
 #define GEODEC_INTEGER_CODES_CODES_INTERNAL_H
 
-#include "integer/codes/codes.h"
+#include "lab/integer/codes/codes.h"
 
 struct geodec_codes {
     const geodec_codes_kind *kind;

@@ -1,4 +1,4 @@
-/* Codes of the key and value cache (integer/codes) on the keys and values of a model.
+/* Codes of the key and value cache (lab/integer/codes) on the keys and values of a model.
  *
  * A vector is the row of a token in the cache of a layer: as many key heads joined as divide their number and give at
  * most 128 values. Every code is calibrated per layer and vector on the rows of the calibration documents; the figures
@@ -13,13 +13,13 @@
  * documents. A case is the name of a code and modifiers: NAME[/pre][/query]. `pre`: keys are coded before the rotary
  * embedding (which is undone, and redone after decoding). `query`: the calibration weighs errors of keys by the second
  * moments of the queries (with `pre` by their energy in each rotated pair); values stay unweighted. */
-#ifndef GEODEC_EVALUATE_KEY_CODES_H
-#define GEODEC_EVALUATE_KEY_CODES_H
+#ifndef GEODEC_INTEGER_KEYCODES_KEY_CODES_H
+#define GEODEC_INTEGER_KEYCODES_KEY_CODES_H
 
 #include "artifact/artifact.h"
 #include "base/hooks.h"
 #include "evaluate/perplexity.h"
-#include "integer/codes/codes.h"
+#include "lab/integer/codes/codes.h"
 #include "linalg/stats.h"
 #include "session/rewrite.h"
 

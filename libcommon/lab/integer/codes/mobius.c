@@ -1,4 +1,4 @@
-#include "integer/codes/mobius.h"
+#include "lab/integer/codes/mobius.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* Low rank: fp16 coefficients of the leading principal components, as many as fit into the budget. */
 #include "base/f16.h"
 #include "base/mem.h"
-#include "integer/codes/bits_internal.h"
-#include "integer/codes/codes_internal.h"
-#include "integer/codes/principal_internal.h"
+#include "lab/integer/codes/bits_internal.h"
+#include "lab/integer/codes/codes_internal.h"
+#include "lab/integer/codes/principal_internal.h"
 
 typedef struct lowrank {
     int64_t rank;
