@@ -1,7 +1,7 @@
 /* Scores by sums and by transforms: all methods, limits, the engine with transformed keys. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "integer/ntt/mulmod.h"
+#include "integer/fixed/mulmod.h"
 #include "integer/scores/dots_internal.h"
 #include "integer/scores/score_cache.h"
 #include "integer/scores/score_cost.h"

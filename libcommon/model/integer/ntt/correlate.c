@@ -1,8 +1,8 @@
 #include "integer/ntt/correlate.h"
 
 #include "base/mem.h"
+#include "integer/fixed/mulmod.h"
 #include "integer/ntt/correlate_internal.h"
-#include "integer/ntt/mulmod.h"
 
 #include <limits.h>
 

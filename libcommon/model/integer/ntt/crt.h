@@ -3,8 +3,8 @@
 #ifndef GEODEC_INTEGER_NTT_CRT_H
 #define GEODEC_INTEGER_NTT_CRT_H
 
+#include "integer/fixed/mulmod.h"
 #include "integer/ntt/modulus.h"
-#include "integer/ntt/mulmod.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 #include "integer/ntt/modulus.h"
 
-#include "integer/ntt/mulmod.h"
+#include "integer/fixed/mulmod.h"
 
 static const geodec_modulus moduli[GEODEC_MODULI] = {
     {"p60", 576460752312401921u, 60, 16, 32768, 3},

@@ -1,7 +1,7 @@
 #include "integer/ntt/negacyclic.h"
 
 #include "base/mem.h"
-#include "integer/ntt/mulmod.h"
+#include "integer/fixed/mulmod.h"
 
 enum { MOST_MODULI = 3 };
 

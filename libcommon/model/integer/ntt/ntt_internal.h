@@ -2,7 +2,7 @@
 #ifndef GEODEC_INTEGER_NTT_NTT_INTERNAL_H
 #define GEODEC_INTEGER_NTT_NTT_INTERNAL_H
 
-#include "integer/ntt/mulmod.h"
+#include "integer/fixed/mulmod.h"
 #include "integer/ntt/ntt.h"
 
 enum { GEODEC__NTT_PARTS = 4 };

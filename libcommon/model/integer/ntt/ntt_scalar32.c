@@ -4,7 +4,7 @@
 /* The factors of both products are below 2^32. */
 #define PRODUCT(c, a, b) reduced(c, (uint64_t)(a) * (b))
 
-#include "integer/ntt/mulmod.h"
+#include "integer/fixed/mulmod.h"
 
 static inline uint32_t reduced(const geodec_mulmod_barrett *c, uint64_t x)
 {

@@ -1,7 +1,7 @@
 /* Harvey's butterflies with Shoup's products, one word at a time. A file defines WORD, BITS, HIGH(a, b) = floor(a b /
  * 2^BITS) and PRODUCT(barrett, a, b). */
 #include "base/unroll_internal.h"
-#include "integer/ntt/mulmod.h"
+#include "integer/fixed/mulmod.h"
 #include "integer/ntt/ntt_internal.h"
 
 #define TWORD WORD

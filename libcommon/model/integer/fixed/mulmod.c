@@ -1,4 +1,4 @@
-#include "integer/ntt/mulmod.h"
+#include "integer/fixed/mulmod.h"
 
 uint64_t geodec_mulmod_quotient(uint64_t w, int bits, uint64_t q, uint64_t *rest)
 {

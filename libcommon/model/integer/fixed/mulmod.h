@@ -1,7 +1,7 @@
 /* Products modulo q: Barrett, Shoup, Harvey, Montgomery. Functions named lazy return a value in [0, 2q). A processor
  * without a type of 128 bits uses four products of 32 bits; both forms give the same bits. */
-#ifndef GEODEC_INTEGER_NTT_MULMOD_H
-#define GEODEC_INTEGER_NTT_MULMOD_H
+#ifndef GEODEC_INTEGER_FIXED_MULMOD_H
+#define GEODEC_INTEGER_FIXED_MULMOD_H
 
 #include "base/err.h"
 
