@@ -19,7 +19,6 @@ static const char *model_path, *against_path, *arithmetic = "auto", *against_ari
 static const char *isa = "auto", *separator = "auto", *json_path, *projection, *against_projection;
 static const char *attnres, *against_attnres, *kv_projection, *against_kv_projection;
 static int64_t window, stride, windows, rows;
-static const char *scores = "direct", *against_scores;
 static double kv_merge, against_kv_merge;
 static bool parse_special;
 
@@ -47,12 +46,6 @@ static const cli_option options[] = {
                "chosen from the file of the second model)"),
     OPT_CHOICE("against-kv", 0, &against_kv, GEODEC_KV_CHOICES, "TYPE",
                "cache of the second evaluation (default: --kv)"),
-    OPT_CHOICE(
-        "scores", 0, &scores, GEODEC_SCORES_CHOICES, "HOW",
-        "scores of integer attention: direct sums, or transformed keys modulo one prime of 60 bits or two of 30; "
-        "the logits are the same"),
-    OPT_CHOICE("against-scores", 0, &against_scores, GEODEC_SCORES_CHOICES, "HOW",
-               "scores of the second evaluation (default: --scores if it is in integers)"),
     OPT_FILE("projection", 0, &projection, "FILE",
              "projection.h5 of the model (geodec-project), which replaces weights"),
     OPT_FILE("against-projection", 0, &against_projection, "FILE",
@@ -172,7 +165,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_scorer_evaluation p, q;
     geodec_perplexity_report s = {.p = &p, .o = &o, .out = stdout};
     const bool compared = against_path || against_arithmetic || against_kv || against_projection || against_attnres ||
-                          against_kv_projection || against_scores || against_kv_merge > 0;
+                          against_kv_projection || against_kv_merge > 0;
     if (json_path) GEODEC_TRY(cli_may_write(c, json_path, err));
     const double begin = geodec_clock_process_seconds();
     const bool planned = c->needs && !streaming_plans(c);
@@ -191,8 +184,6 @@ static geodec_status run(const cli *c, geodec_err *err)
     p = evaluation_of(m, arithmetic, kv, isa);
     q = evaluation_of(other ? other : m, against_arithmetic ? against_arithmetic : arithmetic,
                       against_kv ? against_kv : kv, isa);
-    p.scores = scores_of(scores);
-    q.scores = scores_of(against_scores ? against_scores : q.arithmetic == GEODEC_INTEGER ? scores : "direct");
     p.kv_merge = kv_merge;
     q.kv_merge = against_kv_merge;
     GEODEC_TRY(geodec_attnres_parse(attnres, &p.attnres, err));

@@ -6,7 +6,7 @@ enum { RUN = 64 /* sums at once */ };
 
 struct geodec_score_cache {
     geodec_engine_scores engine;
-    geodec_keys *keys;
+    geodec_keys *keys, *own; /* own: NULL, or the same, which the cache frees */
     geodec_scores *plan;
     int workers;
     geodec_scores_query **query; /* [workers] */
@@ -78,7 +78,52 @@ void geodec_score_cache_destroy(geodec_score_cache *c)
     if (!c) return;
     for (int i = 0; i < c->workers; i++) geodec_scores_query_destroy(c->query[i]);
     geodec_scores_destroy(c->plan);
+    geodec_keys_destroy(c->own);
     GEODEC_FREE(c->query, c->vector, c);
 }
 
 const geodec_engine_scores *geodec_score_cache_engine(const geodec_score_cache *c) { return &c->engine; }
+
+/* ---- for a session ----------------------------------------------------------------------------------------------- */
+
+static geodec_status open_by(geodec_scores_by by, const geodec_network_config *n, int32_t n_ctx, int workers,
+                             geodec_isa isa, geodec_engine_scores *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_keys *keys = NULL;
+    geodec_score_cache *c = NULL;
+    GEODEC_TRY(geodec_keys_create(by, n->head_dim, n->n_layer, n->n_kv_head, n_ctx, &keys, err));
+    GEODEC_TRY(geodec_score_cache_create(keys, workers, isa, &c, err));
+    GEODEC_MOVE(c->own, keys);
+    *out = c->engine;
+done:
+    geodec_keys_destroy(keys);
+    return st;
+}
+
+static geodec_status open_p60(const geodec_network_config *n, int32_t n_ctx, int workers, geodec_isa isa,
+                              geodec_engine_scores *out, geodec_err *err)
+{
+    return open_by(GEODEC_SCORES_NTT_P60, n, n_ctx, workers, isa, out, err);
+}
+
+static geodec_status open_crt(const geodec_network_config *n, int32_t n_ctx, int workers, geodec_isa isa,
+                              geodec_engine_scores *out, geodec_err *err)
+{
+    return open_by(GEODEC_SCORES_NTT_CRT, n, n_ctx, workers, isa, out, err);
+}
+
+static void close_own(void *ctx) { geodec_score_cache_destroy(ctx); }
+
+static int64_t bytes_of(const void *ctx)
+{
+    const geodec_score_cache *c = ctx;
+    return geodec_keys_bytes(c->keys);
+}
+
+const geodec_engine_scores_source *geodec_score_cache_source(geodec_scores_by by)
+{
+    static const geodec_engine_scores_source p60 = {"ntt-p60", open_p60, close_own, bytes_of},
+                                             crt = {"ntt-crt", open_crt, close_own, bytes_of};
+    return by == GEODEC_SCORES_NTT_P60 ? &p60 : by == GEODEC_SCORES_NTT_CRT ? &crt : NULL;
+}

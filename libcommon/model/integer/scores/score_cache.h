@@ -15,4 +15,7 @@ GEODEC_API void geodec_score_cache_destroy(geodec_score_cache *c); /* NULL ok */
 /* For geodec_engine_options; valid while the cache is. */
 GEODEC_API const geodec_engine_scores *geodec_score_cache_engine(const geodec_score_cache *c);
 
+/* What opens one, with keys of its own, for an integer session. NULL: direct sums. */
+GEODEC_API const geodec_engine_scores_source *geodec_score_cache_source(geodec_scores_by by);
+
 #endif

@@ -16,6 +16,9 @@
 
 enum { GEODEC_SCORES_LEAST = 16, GEODEC_SCORES_MOST = 4096 /* N */ };
 
+/* The scores are the same integers. */
+typedef enum geodec_scores_by { GEODEC_SCORES_DIRECT, GEODEC_SCORES_NTT_P60, GEODEC_SCORES_NTT_CRT } geodec_scores_by;
+#define GEODEC_SCORES_CHOICES "direct|ntt-p60|ntt-crt"
 /* "direct", "ntt-p60", "ntt-crt". */
 GEODEC_API const char *geodec_scores_name(geodec_scores_by by);
 /* Largest |c| that is exact: of direct sums INT64_MAX. dim >= 1. */
