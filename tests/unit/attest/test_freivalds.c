@@ -2,8 +2,8 @@
 #include "attest/attest.h"
 #include "attest/freivalds.h"
 #include "attest/projection_internal.h"
+#include "engine/toy_engine.h"
 #include "integer/fixed/wide.h"
-#include "toy_engine.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Records of runs: true ones hold however they are checked, any change is found. */
 #include "attest/attest.h"
-#include "toy_engine.h"
+#include "engine/toy_engine.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
