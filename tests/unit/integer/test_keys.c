@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "engine/toy_network.h"
-#include "integer/scores/stored.h"
+#include "lab/integer/scores/stored.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

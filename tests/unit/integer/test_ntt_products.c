@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "integer/fixed/mulmod.h"
-#include "integer/ntt/correlate.h"
+#include "lab/integer/ntt/correlate.h"
 #include "support/json.h"
 #include "support/support.h"
 

@@ -3,9 +3,9 @@
 #include "base/rng.h"
 #include "engine/toy_network.h"
 #include "integer/fixed/mulmod.h"
-#include "integer/scores/dots_internal.h"
-#include "integer/scores/score_cache.h"
-#include "integer/scores/score_cost.h"
+#include "lab/integer/scores/dots_internal.h"
+#include "lab/integer/scores/score_cache.h"
+#include "lab/integer/scores/score_cost.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* A session in integers whose scores are computed by transforms. */
 #include "base/mem.h"
-#include "integer/scores/score_cache.h"
+#include "lab/integer/scores/score_cache.h"
 #include "session/opened.h"
 #include "support/support.h"
 
