@@ -7,14 +7,14 @@ FUZZ ?= $(firstword $(FUZZ_TARGETS))
 SECONDS ?= 1200
 # The folders that read files from outside. A target that calls another folder does not link until the folder is listed here.
 FUZZ_FOLDERS := $(call room_folders,core) geometry/neighbours geometry/geometry geometry/chain $(filter-out model/reference model/evaluate model/lowrank model/train model/export,$(call room_folders,model)) \
-  decode/memory decode/attest lab/verdict lab/corpus
+  decode/attest lab/verdict lab/corpus lab/integer/ntt lab/integer/scores lab/integer/codes lab/perspective/memory
 FUZZ_SRCS := $(wildcard $(FUZZ_FOLDERS:%=libcommon/%/*.c))
 FUZZ_OBJS := $(FUZZ_SRCS:%.c=build/fuzz/obj/%.o)
 FUZZ_FLAGS := -std=c11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
               -ffp-contract=off -fno-math-errno -pthread -DGEODEC_VERSION_TEXT='"$(VERSION)"'
 
 # As in the asan profile: instrumented and unrolled, the kernels take minutes to compile.
-build/fuzz/obj/libcommon/model/integer/ntt/%.o: FUZZ_FLAGS += -DGEODEC_DEBUG
+build/fuzz/obj/libcommon/lab/integer/ntt/%.o: FUZZ_FLAGS += -DGEODEC_DEBUG
 build/fuzz/obj/libcommon/model/session/%.o build/fuzz/obj/libcommon/model/kernels/%.o: FUZZ_FLAGS += -DGEODEC_DEBUG -fno-sanitize-address-use-after-scope
 build/fuzz/obj/libcommon/model/kernels/kernels_scalar.o: FUZZ_FLAGS += -fno-inline
 # Unrolled; its addresses are checked, and its arithmetic in the other variants of the product.

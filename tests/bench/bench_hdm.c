@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "memory/capacity.h"
+#include "lab/perspective/memory/capacity.h"
 
 #include <math.h>
 

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "integer/ntt/ntt.h"
+#include "lab/integer/ntt/ntt.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

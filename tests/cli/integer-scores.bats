@@ -17,36 +17,19 @@ setup() {
 # cell NAME < TABLE: that cell of the only row.
 cell() { awk -F'\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR == 2 { print $c }'; }
 
-@test "perplexity and divergence do not depend on the scores" {
+@test "the logits do not depend on the scores" {
     "$bin/geodec-perplexity" -q -m "$model" --arithmetic integer "$tmp/text.txt" > "$tmp/direct"
-    for how in ntt-p60 ntt-crt; do
-        "$bin/geodec-perplexity" -q -m "$model" --arithmetic integer --scores $how "$tmp/text.txt" > "$tmp/one"
-        cmp "$tmp/direct" "$tmp/one"
-        run -0 --separate-stderr "$bin/geodec-perplexity" -v -m "$model" --arithmetic integer --scores $how --against-scores direct \
-            --json "$tmp/$how.json" "$tmp/text.txt"
-        for figure in kl difference max_delta; do [ "$(cell $figure <<< "$output")" = 0 ]; done
-        [ "$(cell agreement <<< "$output")" = 1 ]
-        [ "$(cell perplexity <<< "$output")" = "$(cell perplexity < "$tmp/direct")" ]
-        [ "$(cell against_perplexity <<< "$output")" = "$(cell perplexity < "$tmp/direct")" ]
-        [[ $stderr == *"passes took "*" s of processor time, those of the second evaluation "*" s"* ]]
-        grep -q "\"scores\": \"$how\"" "$tmp/$how.json"
-        grep -q '"scores": "direct"' "$tmp/$how.json"
+    for how in ntt-p60 ntt-crt direct; do
+        run -0 --separate-stderr "$bin/geodec-integer-scores" -m "$model" --scores $how --perplexity "$tmp/text.txt"
+        [ "$(cell scores <<< "$output")" = $how ]
+        for figure in kl max_delta; do [ "$(cell $figure <<< "$output")" = 0 ]; done
+        for figure in windows tokens perplexity; do [ "$(cell $figure <<< "$output")" = "$(cell $figure < "$tmp/direct")" ]; done
+        [ "$(cell direct_perplexity <<< "$output")" = "$(cell perplexity < "$tmp/direct")" ]
+        [[ $stderr == *"passes took "*" s of processor time by $how, "*" s by direct sums"* ]]
     done
-}
-
-@test "another arithmetic has no such scores, and a second evaluation in floats has direct ones" {
-    for a in exact fast float64; do
-        run -3 --separate-stderr "$bin/geodec-perplexity" -m "$model" --arithmetic $a --scores ntt-p60 "$tmp/text.txt"
-        [[ $stderr == *"scores by ntt-p60 need integer arithmetic, not $a" ]]
-        [ "${#stderr_lines[@]}" -eq 1 ]
-    done
-    run -3 --separate-stderr "$bin/geodec-perplexity" -m "$model" --arithmetic exact --against-scores ntt-crt "$tmp/text.txt"
-    [[ $stderr == *"scores by ntt-crt need integer arithmetic"* ]]
-    run -3 --separate-stderr "$bin/geodec-perplexity" -m "$model" --arithmetic integer --scores ntt-p60 --kv q8_0 "$tmp/text.txt"
-    [[ $stderr == *"cache of 16-bit integers"* ]]
-    "$bin/geodec-perplexity" -q -m "$model" --arithmetic integer --scores ntt-crt --against-arithmetic exact "$tmp/text.txt" > "$tmp/a"
-    "$bin/geodec-perplexity" -q -m "$model" --arithmetic integer --against-arithmetic exact "$tmp/text.txt" > "$tmp/b"
-    cmp "$tmp/a" "$tmp/b"
+    : > "$tmp/empty.txt"
+    run -3 --separate-stderr "$bin/geodec-integer-scores" -m "$model" --perplexity "$tmp/empty.txt"
+    [ "${#stderr_lines[@]}" -eq 1 ]
 }
 
 @test "the cost table has every method, and every score is exact" {
@@ -100,7 +83,10 @@ cell() { awk -F'\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == 
 
 @test "options that exclude each other, and existing files" {
     run -2 "$bin/geodec-integer-scores" -m "$model" --load "$D/p60.store" --save "$tmp/x" docs/tutorial.md
+    run -2 "$bin/geodec-integer-scores" -m "$model" --perplexity --save "$tmp/x" docs/tutorial.md
+    run -2 "$bin/geodec-integer-scores" --perplexity docs/tutorial.md
     run -2 "$bin/geodec-integer-scores" --save "$tmp/x" docs/tutorial.md
+    run -2 "$bin/geodec-integer-scores" -m "$model" --save "$tmp/x" --scores direct docs/tutorial.md
     run -2 "$bin/geodec-integer-scores" docs/tutorial.md
     run -2 "$bin/geodec-integer-scores" -m "$model" --save "$tmp/x"
     run -1 "$bin/geodec-integer-scores" -m "$model" --save "$D/p60.store" docs/tutorial.md

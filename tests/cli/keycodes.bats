@@ -23,14 +23,7 @@ setup() {
     "$bin/geodec-diff" "$tmp/a.h5" "$tmp/b.h5"
 }
 
-@test "perplexity through a code; codes and texts that are refused" {
-    "$bin/geodec-perplexity" --quiet --model "$model" --windows 2 --against-kv-code klt --kv-code-text "$tmp/text" "$tmp/text" > "$tmp/table"
-    awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR == 2 { exit !($at["kl"] > 0 && $at["kl"] < 0.1) }' "$tmp/table"
-    run --separate-stderr "$bin/geodec-perplexity" --model "$model" --kv-code klt "$tmp/text"
-    [ "$status" -ne 0 ]
-    [[ "$stderr" == *"needs --kv-code-text"* ]]
-    run --separate-stderr "$bin/geodec-perplexity" --model "$model" --kv-code klt,q8_0 --kv-code-text "$tmp/text" "$tmp/text"
-    [ "$status" -ne 0 ]
+@test "codes and texts that are refused" {
     run --separate-stderr "$bin/geodec-integer-keycodes" --model "$model" --codes q5 -o "$tmp/c.h5" "$tmp/text"
     [ "$status" -ne 0 ]
     [[ "$stderr" == *"no code is named q5"* ]]

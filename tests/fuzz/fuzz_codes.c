@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "fuzz/fuzz.h"
-#include "integer/codes/block_h63.h"
-#include "integer/codes/codes.h"
+#include "lab/integer/codes/block_h63.h"
+#include "lab/integer/codes/codes.h"
 
 #include <string.h>
 

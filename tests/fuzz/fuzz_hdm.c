@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "fuzz/fuzz.h"
-#include "memory/hdm.h"
+#include "lab/perspective/memory/hdm.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "base/crc32c.h"
 #include "base/mem.h"
 #include "fuzz/fuzz.h"
-#include "integer/scores/keys.h"
+#include "lab/integer/scores/keys.h"
 
 #include <stdlib.h>
 #include <string.h>

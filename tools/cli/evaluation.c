@@ -1,6 +1,5 @@
 #include "cli/evaluation.h"
 
-#include "integer/scores/scores.h"
 #include "session/arithmetic.h"
 
 #include <string.h>
@@ -30,13 +29,6 @@ geodec_kv_type kv_of(const char *word)
     geodec_kv_type t = GEODEC_KV_F32;
     while (t < GEODEC_KV_Q4_0 && strcmp(word, geodec_cache_kv_name(t)) != 0) t++;
     return t;
-}
-
-geodec_scores_by scores_of(const char *word)
-{
-    geodec_scores_by by = GEODEC_SCORES_DIRECT;
-    while (by < GEODEC_SCORES_NTT_CRT && strcmp(word, geodec_scores_name(by)) != 0) by++;
-    return by;
 }
 
 geodec_isa isa_of(const char *word)

@@ -33,7 +33,6 @@ void arithmetic_say(const cli *c, const geodec_model *m, const char *word);
 /* The value of an option; the option table has checked the word. */
 geodec_arithmetic arithmetic_of(const char *word);
 geodec_kv_type kv_of(const char *word);
-geodec_scores_by scores_of(const char *word);
 geodec_isa isa_of(const char *word);
 /* word: exact, fast or float64. */
 geodec_scorer_evaluation evaluation_of(const geodec_model *m, const char *arithmetic, const char *kv, const char *isa);

@@ -5,7 +5,6 @@
 #include "cli/cli.h"
 #include "cli/context.h"
 #include "cli/evaluation.h"
-#include "cli/key_code.h"
 #include "cli/needs.h"
 #include "cli/streaming.h"
 #include "cli/text.h"
@@ -20,8 +19,6 @@ static const char *model_path, *against_path, *arithmetic = "auto", *against_ari
 static const char *isa = "auto", *separator = "auto", *json_path, *projection, *against_projection;
 static const char *attnres, *against_attnres, *kv_projection, *against_kv_projection;
 static int64_t window, stride, windows, rows;
-static const char *scores = "direct", *against_scores;
-static const char *kv_code, *against_kv_code, *kv_code_text;
 static double kv_merge, against_kv_merge;
 static bool parse_special;
 
@@ -49,12 +46,6 @@ static const cli_option options[] = {
                "chosen from the file of the second model)"),
     OPT_CHOICE("against-kv", 0, &against_kv, GEODEC_KV_CHOICES, "TYPE",
                "cache of the second evaluation (default: --kv)"),
-    OPT_CHOICE(
-        "scores", 0, &scores, GEODEC_SCORES_CHOICES, "HOW",
-        "scores of integer attention: direct sums, or transformed keys modulo one prime of 60 bits or two of 30; "
-        "the logits are the same"),
-    OPT_CHOICE("against-scores", 0, &against_scores, GEODEC_SCORES_CHOICES, "HOW",
-               "scores of the second evaluation (default: --scores if it is in integers)"),
     OPT_FILE("projection", 0, &projection, "FILE",
              "projection.h5 of the model (geodec-project), which replaces weights"),
     OPT_FILE("against-projection", 0, &against_projection, "FILE",
@@ -63,9 +54,6 @@ static const cli_option options[] = {
     CLI_KV_MERGE_OPTION(kv_merge),
     OPT_F64("against-kv-merge", 0, &against_kv_merge, 0, 1e6, "T", "--kv-merge of the second evaluation"),
     OPT_FILE("against-kv-projection", 0, &against_kv_projection, "FILE", "--kv-projection of the second evaluation"),
-    CLI_KV_CODE_OPTION(kv_code),
-    CLI_KV_CODE_TEXT_OPTION(kv_code_text),
-    OPT_STR("against-kv-code", 0, &against_kv_code, "CODE", "--kv-code of the second evaluation"),
     CLI_ATTNRES_OPTION(attnres),
     OPT_STR("against-attnres", 0, &against_attnres, "WHAT",
             "--attnres of the second evaluation; off: none (default: --attnres)"),
@@ -175,10 +163,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_perplexity_options o = {
         .stride = (int32_t)stride, .max_windows = windows, .rows = (int32_t)rows, .parse_special = parse_special};
     geodec_scorer_evaluation p, q;
-    geodec_key_codes_set *code = NULL, *against_code = NULL;
     geodec_perplexity_report s = {.p = &p, .o = &o, .out = stdout};
     const bool compared = against_path || against_arithmetic || against_kv || against_projection || against_attnres ||
-                          against_kv_projection || against_kv_code || against_scores || against_kv_merge > 0;
+                          against_kv_projection || against_kv_merge > 0;
     if (json_path) GEODEC_TRY(cli_may_write(c, json_path, err));
     const double begin = geodec_clock_process_seconds();
     const bool planned = c->needs && !streaming_plans(c);
@@ -197,14 +184,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     p = evaluation_of(m, arithmetic, kv, isa);
     q = evaluation_of(other ? other : m, against_arithmetic ? against_arithmetic : arithmetic,
                       against_kv ? against_kv : kv, isa);
-    p.scores = scores_of(scores);
-    q.scores = scores_of(against_scores ? against_scores : q.arithmetic == GEODEC_INTEGER ? scores : "direct");
     p.kv_merge = kv_merge;
     q.kv_merge = against_kv_merge;
-    GEODEC_TRY(key_code_fit(c, m, kv_code, kv_code_text, o.window, &code, err));
-    GEODEC_TRY(key_code_fit(c, q.model, against_kv_code, kv_code_text, o.window, &against_code, err));
-    if (code) p.rewrite = geodec_key_codes_rewrite(code);
-    if (against_code) q.rewrite = geodec_key_codes_rewrite(against_code);
     GEODEC_TRY(geodec_attnres_parse(attnres, &p.attnres, err));
     GEODEC_TRY(geodec_attnres_parse(against_attnres ? against_attnres : attnres, &q.attnres, err));
     if (compared) s.q = &q;
@@ -217,8 +198,6 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_perplexity_report_end(&s, err));
 done:
     geodec_perplexity_report_abandon(&s);
-    geodec_key_codes_unfit(code);
-    geodec_key_codes_unfit(against_code);
     st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     geodec_model_close(other);

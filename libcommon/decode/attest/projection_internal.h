@@ -6,7 +6,7 @@
 
 #include "attest/transcript.h"
 #include "integer/engine/product_internal.h"
-#include "integer/ntt/mulmod.h"
+#include "integer/fixed/mulmod.h"
 
 enum {
     GEODEC__PROJECTION_PRIME = 61,                      /* bits, all of them set */

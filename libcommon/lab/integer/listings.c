@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "integer/codes/block_h63.h"
-#include "integer/ntt/crt.h"
+#include "lab/integer/codes/block_h63.h"
+#include "lab/integer/ntt/crt.h"
 #include "lab/integer/ring/gemv.h"
 
 #include <math.h>

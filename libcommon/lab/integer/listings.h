@@ -9,7 +9,7 @@
 #ifndef GEODEC_LAB_INTEGER_LISTINGS_H
 #define GEODEC_LAB_INTEGER_LISTINGS_H
 
-#include "integer/ntt/mulmod.h"
+#include "integer/fixed/mulmod.h"
 #include "lab/integer/ring/ring.h"
 
 #include <stdbool.h>

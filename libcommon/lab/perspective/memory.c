@@ -1,6 +1,6 @@
 /* How many pairs a hyperdimensional memory gives back. */
+#include "lab/perspective/memory/capacity.h"
 #include "lab/perspective/parts_internal.h"
-#include "memory/capacity.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,6 @@
 #include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "base/tasks.h"
-#include "integer/scores/scores.h"
 #include "session/streamed.h"
 
 #include <math.h>
@@ -453,7 +452,7 @@ static void json_model(geodec_json_writer *w, const char *key, const geodec_scor
     geodec_json_put_str(w, "fingerprint", geodec_model_fingerprint(e->model));
     geodec_json_put_str(w, "arithmetic", geodec_scorer_evaluation_arithmetic(e));
     geodec_json_put_str(w, "kv", geodec_scorer_evaluation_kv(e));
-    geodec_json_put_str(w, "scores", geodec_scores_name(e->scores));
+    geodec_json_put_str(w, "scores", e->scores ? e->scores->name : "direct");
     geodec_attnres_text(&e->attnres, text);
     geodec_json_put_str(w, "attnres", text);
     geodec_json_end(w);

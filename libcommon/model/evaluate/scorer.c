@@ -1,7 +1,6 @@
 #include "evaluate/scorer.h"
 
 #include "base/mem.h"
-#include "integer/scores/scores.h"
 #include "io/file.h"
 #include "reference/reference.h"
 #include "session/arithmetic.h"
@@ -101,9 +100,8 @@ static geodec_status create_reference(geodec_scorer *s, const geodec_scorer_eval
     const int64_t d = geodec_model_configuration(e->model)->d_model;
     if (geodec_attnres_on(&e->attnres)) GEODEC_THROW(GEODEC_UNSUPPORTED, "float64 evaluation does not support attnres");
     if (e->rewrite) GEODEC_THROW(GEODEC_UNSUPPORTED, "float64 evaluation has no cache to rewrite");
-    if (e->scores != GEODEC_SCORES_DIRECT)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "scores by %s need integer arithmetic, not float64",
-                     geodec_scores_name(e->scores));
+    if (e->scores)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "scores by %s need integer arithmetic, not float64", e->scores->name);
     GEODEC_TRY(geodec_reference_create(e->model, &o, &s->reference, err));
     GEODEC_NEW_EACH(window * d, s->embedding, s->state);
     GEODEC_NEW(s->wanted, GEODEC_SCORER_ROWS * s->n_vocab);

@@ -2,6 +2,7 @@
 #ifndef GEODEC_EVALUATE_SCORER_H
 #define GEODEC_EVALUATE_SCORER_H
 
+#include "integer/engine/engine.h"
 #include "session/model.h"
 #include "session/rewrite.h"
 
@@ -16,7 +17,7 @@ typedef struct geodec_scorer_evaluation {
     const geodec_model *model; /* must outlive its scorers */
     geodec_arithmetic arithmetic;
     geodec_kv_type kv;
-    geodec_scores_by scores;
+    const geodec_engine_scores_source *scores;
     geodec_isa isa;
     bool float64;
     geodec_attnres attnres;

@@ -19,10 +19,6 @@ typedef enum geodec_kv_type { GEODEC_KV_TYPES(GEODEC__KV_MEMBER) } geodec_kv_typ
 #define GEODEC__KV_CHOICE(NAME, name) "|" #name
 #define GEODEC_KV_CHOICES (&(GEODEC_KV_TYPES(GEODEC__KV_CHOICE))[1])
 
-/* How integer attention computes its scores (integer/scores/scores.h). The scores are the same integers. */
-typedef enum geodec_scores_by { GEODEC_SCORES_DIRECT, GEODEC_SCORES_NTT_P60, GEODEC_SCORES_NTT_CRT } geodec_scores_by;
-#define GEODEC_SCORES_CHOICES "direct|ntt-p60|ntt-crt"
-
 /* Instruction sets; AUTO: the best of the CPU. */
 typedef enum geodec_isa { GEODEC_ISA_AUTO, GEODEC_ISA_SCALAR, GEODEC_ISA_AVX2, GEODEC_ISA_AVX512 } geodec_isa;
 GEODEC_API bool geodec_kernels_isa_available(geodec_isa isa);

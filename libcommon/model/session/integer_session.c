@@ -1,7 +1,6 @@
 #include "session/integer_session_internal.h"
 
 #include "base/mem.h"
-#include "integer/scores/score_cache.h"
 #include "session/integer_network.h"
 #include "session/model_internal.h"
 
@@ -11,7 +10,7 @@ geodec_engine *geodec_integer_session_engine(const geodec_session *s) { return s
 
 int64_t geodec__integer_session_kv_bytes(const geodec_session *s)
 {
-    return geodec_engine_kv_bytes(s->engine) + (s->keys ? geodec_keys_bytes(s->keys) : 0);
+    return geodec_engine_kv_bytes(s->engine) + (s->scores ? s->scores->bytes(s->scores_ctx) : 0);
 }
 
 geodec_status geodec_integer_session_network(const geodec_model *model, geodec_pool *pool, const geodec_network **out,
@@ -31,31 +30,28 @@ static int64_t logit_bytes(const geodec_session *s)
     return (int64_t)s->max_batch * s->model->config.n_vocab * (int64_t)sizeof *s->integer_logits;
 }
 
-static geodec_status open_scores(geodec_session *s, const geodec_network *n, const geodec_session_options *o,
-                                 geodec_err *err)
-{
-    const geodec_network_config *c = &n->config;
-    GEODEC_PASS(geodec_keys_create(o->scores, c->head_dim, c->n_layer, c->n_kv_head, s->n_ctx, &s->keys, err));
-    return geodec_score_cache_create(s->keys, geodec_pool_threads(o->pool), o->isa, &s->score_cache, err);
-}
-
 geodec_status geodec__integer_session_open(geodec_session *s, const geodec_session_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     const geodec_network *n = NULL;
+    geodec_engine_scores scores;
     if (o->kv != GEODEC_KV_F32 || o->kv_merge > 0 || geodec_attnres_on(&o->attnres))
         GEODEC_THROW(GEODEC_UNSUPPORTED,
                      "integer arithmetic has its own cache of 16-bit integers: no other element type, no "
                      "merged tokens and no attention over layers");
     GEODEC_TRY(geodec_integer_session_network(s->model, o->pool, &n, err));
-    if (o->scores != GEODEC_SCORES_DIRECT) GEODEC_TRY(open_scores(s, n, o, err));
+    if (o->scores) {
+        GEODEC_TRY(o->scores->open(&n->config, s->n_ctx, geodec_pool_threads(o->pool), o->isa, &scores, err));
+        s->scores = o->scores;
+        s->scores_ctx = scores.ctx;
+    }
     const geodec_engine_options e = {.n_ctx = s->n_ctx,
                                      .max_batch = s->max_batch,
                                      .n_blocks = o->n_blocks,
                                      .isa = o->isa,
                                      .pool = o->pool,
-                                     .scores = s->keys ? geodec_score_cache_engine(s->score_cache) : NULL};
+                                     .scores = s->scores ? &scores : NULL};
     GEODEC_TRY(geodec_engine_create(n, &e, &s->engine, err));
     s->integer_logits = geodec_mem_map(logit_bytes(s));
     if (!s->integer_logits) GEODEC_THROW(GEODEC_NOMEM, "no memory for the logits of %d rows", s->max_batch);
@@ -69,8 +65,7 @@ void geodec__integer_session_close(geodec_session *s)
 {
     geodec_engine_destroy(s->engine);
     geodec_mem_unmap(s->integer_logits, logit_bytes(s));
-    geodec_score_cache_destroy(s->score_cache);
-    geodec_keys_destroy(s->keys);
+    if (s->scores) s->scores->close(s->scores_ctx);
     GEODEC_FREE(s->expert_weight, s->want, s);
 }
 

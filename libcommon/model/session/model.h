@@ -123,8 +123,8 @@ typedef struct geodec_session_options {
     geodec_attnres attnres; /* all zero: off */
     double kv_merge; /* > 0: a control (merge.c): tokens nearer than this to an earlier one become its copies in the
                       * cache, as in the papers' runtime; no trees */
-    geodec_scores_by scores; /* of integer attention; the logits are the same. Others than direct keep transformed keys:
-                              * 8 bytes a number in addition to the 2 of the cache */
+    /* Of integer attention (integer/engine/engine.h); the logits are the same. NULL: direct sums */
+    const struct geodec_engine_scores_source *scores;
     int32_t back; /* tokens by which geodec_session_truncate goes back at once, where it drops rows; 0 = 256; at least
                    * max_batch. From n_ctx on no row is dropped */
 } geodec_session_options;

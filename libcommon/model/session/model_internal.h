@@ -113,8 +113,8 @@ struct geodec_session {
     int32_t back;     /* rows by which it can go back at once, if it drops any (geodec__session_forgets) */
     geodec_counters counters;
     struct geodec_engine *engine; /* integer arithmetic (integer_session.h): then most of the rest is not used */
-    struct geodec_keys *keys;     /* transformed, with scores by transforms; and their use */
-    struct geodec_score_cache *score_cache;
+    const struct geodec_engine_scores_source *scores; /* of the engine; NULL: direct sums */
+    void *scores_ctx;
     int32_t *integer_logits; /* [max_batch][n_vocab] Q16 */
     geodec__cache cache;
     int64_t attend_dim;           /* dimensions of attention: head_dim, or as many coefficients as a value has */

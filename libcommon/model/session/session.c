@@ -1,6 +1,6 @@
 #include "base/extremes_internal.h"
 #include "base/mem.h"
-#include "integer/scores/scores.h"
+#include "integer/engine/engine.h"
 #include "session/arithmetic.h"
 #include "session/integer_session_internal.h"
 #include "session/recurrence_internal.h"
@@ -141,8 +141,8 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     s->max_batch = o->max_batch ? o->max_batch : DEFAULT_BATCH;
     s->max_pass = (int32_t)geodec__max(o->max_pass, s->max_batch);
     s->back = (int32_t)geodec__max(o->back ? o->back : DEFAULT_BACK, s->max_batch);
-    if (s->arithmetic != GEODEC_INTEGER && o->scores != GEODEC_SCORES_DIRECT)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "scores by %s need integer arithmetic, not %s", geodec_scores_name(o->scores),
+    if (s->arithmetic != GEODEC_INTEGER && o->scores)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "scores by %s need integer arithmetic, not %s", o->scores->name,
                      geodec_arithmetic_name(s->arithmetic));
     if (s->arithmetic == GEODEC_INTEGER) {
         GEODEC_TRY(geodec__integer_session_open(s, o, err));

@@ -167,6 +167,20 @@ Test(perplexity, against_itself_and_another)
     geodec_model_close(other);
 }
 
+/* The reference has no integer attention. */
+Test(perplexity, float64_has_no_other_scores)
+{
+    geodec_model *m = NULL;
+    geodec_scorer *s = NULL;
+    geodec_err err = {0};
+    const geodec_engine_scores_source scores = {.name = "another way"};
+    test_ok(geodec_model_open(tiny_model("scores.gguf", 5), &m, &err), &err);
+    const geodec_scorer_evaluation e = {.model = m, .float64 = true, .scores = &scores};
+    cr_assert_eq(geodec_scorer_create(&e, 16, &s, &err), GEODEC_UNSUPPORTED);
+    cr_assert_not_null(strstr(err.frame[0].text, "another way"));
+    geodec_model_close(m);
+}
+
 /* float64: the reference's own windows, very close to exact mode, in both protocols; with any number of threads. */
 Test(perplexity, float64)
 {

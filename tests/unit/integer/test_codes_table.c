@@ -1,7 +1,7 @@
 /* The table of codes: sizes, errors on synthetic keys, hostile bytes. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "integer/codes/codes.h"
+#include "lab/integer/codes/codes.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

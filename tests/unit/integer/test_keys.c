@@ -2,8 +2,8 @@
 #include "base/crc32c.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "integer/scores/stored.h"
-#include "toy_network.h"
+#include "engine/toy_network.h"
+#include "lab/integer/scores/stored.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

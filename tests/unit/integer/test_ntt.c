@@ -1,7 +1,7 @@
 /* Transforms: golden values in every code path, convolution, linearity, batches, lengths beyond the golden ones. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "integer/ntt/ntt_internal.h"
+#include "lab/integer/ntt/ntt_internal.h"
 #include "support/json.h"
 #include "support/support.h"
 

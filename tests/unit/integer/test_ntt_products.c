@@ -1,8 +1,8 @@
 /* Modular products, Garner, negacyclic products, scores and correlation: golden values, limits. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "integer/ntt/correlate.h"
-#include "integer/ntt/mulmod.h"
+#include "integer/fixed/mulmod.h"
+#include "lab/integer/ntt/correlate.h"
 #include "support/json.h"
 #include "support/support.h"
 

@@ -1,11 +1,11 @@
 /* Scores by sums and by transforms: all methods, limits, the engine with transformed keys. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "integer/ntt/mulmod.h"
-#include "integer/scores/dots_internal.h"
-#include "integer/scores/score_cache.h"
-#include "integer/scores/score_cost.h"
-#include "toy_network.h"
+#include "engine/toy_network.h"
+#include "integer/fixed/mulmod.h"
+#include "lab/integer/scores/dots_internal.h"
+#include "lab/integer/scores/score_cache.h"
+#include "lab/integer/scores/score_cost.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* The published listings of integer arithmetic: their failures, and the counts of the correct forms. */
 #include "base/rng.h"
-#include "integer/ntt/modulus.h"
 #include "kernels/settings.h"
 #include "lab/integer/listings.h"
+#include "lab/integer/ntt/modulus.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io/file.h"
-#include "memory/capacity.h"
-#include "memory/hv_internal.h"
+#include "lab/perspective/memory/capacity.h"
+#include "lab/perspective/memory/hv_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -1,8 +1,8 @@
 /* Hypervectors: algebra, codebooks, sums, instruction sets, the encoder. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "memory/encoder.h"
-#include "memory/hv_internal.h"
+#include "lab/perspective/memory/encoder.h"
+#include "lab/perspective/memory/hv_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -32,6 +32,16 @@ typedef struct geodec_engine_scores {
     void (*sums)(void *ctx, int64_t head, int64_t row, int64_t n, int32_t *sum, int worker);
 } geodec_engine_scores;
 
+/* What opens such a way for the cache of an engine. */
+typedef struct geodec_engine_scores_source {
+    const char *name; /* in messages and reports */
+    /* n_ctx: rows of the cache. workers: threads of the engine's pool. Sets *out, whose ctx `close` frees. */
+    geodec_status (*open)(const geodec_network_config *c, int32_t n_ctx, int workers, geodec_isa isa,
+                          geodec_engine_scores *out, geodec_err *err);
+    void (*close)(void *ctx);
+    int64_t (*bytes)(const void *ctx); /* that a token takes, in addition to those of the engine's cache */
+} geodec_engine_scores_source;
+
 typedef struct geodec_engine_options {
     int32_t n_ctx, max_batch; /* cache rows, at most 2^18; rows of a pass */
     int32_t n_blocks;         /* only so many layers; 0: all */
