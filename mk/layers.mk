@@ -15,6 +15,7 @@ core_FOLDERS    += artifact               # kinds of artifacts and their binding
 
 # geometry: geometry of points in a file; it never sees a model
 geometry_USES := core
+geometry_FOLDERS += geodec                 # the headers that are installed: spaces, geodesics, the stages of the chain
 geometry_FOLDERS += neighbours             # exact nearest neighbours slab by slab, by one process or a ring of ranks; their artifact
 geometry_FOLDERS += geometry               # mathematics only: spaces, the RBF field, geodesics, log map, Jacobi fields, Magnus, propagation, curvature, PCA, TwoNN
 geometry_FOLDERS += chain                  # the stages, a pair of files each, named after tool and artifact: activations, cloud, metric, christoffel, geodesics, riemann, ..
@@ -22,6 +23,7 @@ geometry_FOLDERS += records                # trajectory records, their compressi
 
 # model: language models: files, tokens, forward passes, training, export
 model_USES := core
+model_FOLDERS   += geodec                 # the headers that are installed: models, tokenizers, sessions, streaming, export
 model_FOLDERS   += gguf                   # GGUF reader and writer, tensor types, quantisation
 model_FOLDERS   += kernels                # products and attention for each instruction set, and the layouts of weights that they read
 model_FOLDERS   += tokenizer              # SentencePiece and byte-level BPE, special tokens, chat templates, vocabulary training, streaming detokeniser
@@ -42,6 +44,7 @@ USES_model/export := geometry
 
 # decode: decoding with drafters, and the artifacts that drafters read
 decode_USES := core geometry model
+decode_FOLDERS  += geodec                 # the headers that are installed: sampling, drafters, decoding, the flow map; geodec.h of all rooms
 decode_FOLDERS  += flowmap                # the flow map: bake, charts, calibration, scan, track, library, routes of experts
 decode_FOLDERS  += foresight              # which experts the next token uses: recorded routes, predictors, mixtures with a router, recall
 decode_FOLDERS  += mixture                # several distributions of one token: divergence, mixtures, the rule; calibration and temperature
@@ -50,6 +53,7 @@ decode_FOLDERS  += attest                 # records of runs in integers, transcr
 decode_FOLDERS  += drafters               # the drafters, a group of files each with its fit and artifact; one registry
 decode_FOLDERS  += measure                # measurements of drafters: acceptance, speed, calibration, readiness, ablation
 decode_FOLDERS  += prepare                # drafting artifacts within a time budget: plan, texts, flow map, trial of the drafters, location
+decode_FOLDERS  += kinds                  # the kinds of artifacts of all rooms above
 
 # lab: experiments, their rules of verdicts, closed questions; nothing else uses it
 lab_USES := core geometry model decode

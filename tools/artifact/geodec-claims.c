@@ -78,7 +78,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(check_ids(c, f, err));
     if (check) goto done;
     if (output) GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_references_open(root, cli_kinds, cli_n_kinds, &refs, err));
+    GEODEC_TRY(geodec_references_open(root, cli_kinds(), cli_n_kinds(), &refs, err));
     GEODEC_TRY(output ? geodec_tsv_create(output, &t, err) : geodec_tsv_on(stdout, &t, err));
     GEODEC_TRY(
         geodec_tsv_names(t, "id section claim published reproduced exports model control verdict sentence", err));

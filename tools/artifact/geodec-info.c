@@ -58,9 +58,9 @@ static geodec_status print_schemas(const cli *c, geodec_err *err)
     for (int i = 0; i < c->n_args; i++)
         if (!cli_kind_find(c->args[i]))
             GEODEC_FAIL(GEODEC_INVAL, "there is no kind '%s'; --kinds lists the kinds", c->args[i]);
-    for (int i = 0; i < cli_n_kinds; i++) GEODEC_PASS(geodec_kind_check(cli_kinds[i], err));
+    for (int i = 0; i < cli_n_kinds(); i++) GEODEC_PASS(geodec_kind_check(cli_kinds()[i], err));
     for (int i = 0; i < c->n_args; i++) geodec_schema_print(stdout, cli_kind_find(c->args[i]));
-    for (int i = 0; !c->n_args && i < cli_n_kinds; i++) geodec_schema_print(stdout, cli_kinds[i]);
+    for (int i = 0; !c->n_args && i < cli_n_kinds(); i++) geodec_schema_print(stdout, cli_kinds()[i]);
     return GEODEC_OK;
 }
 
@@ -88,7 +88,7 @@ done:
 static geodec_status run(const cli *c, geodec_err *err)
 {
     if (kinds) {
-        for (int i = 0; i < cli_n_kinds; i++) printf("%s\n", cli_kinds[i]->name);
+        for (int i = 0; i < cli_n_kinds(); i++) printf("%s\n", cli_kinds()[i]->name);
     } else if (drafters) {
         drafters_page(stdout);
     } else if (types) {

@@ -26,7 +26,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_merge *m = NULL;
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_merge_open(cli_kinds, cli_n_kinds, c->n_args, (const char *const *)c->args, &m, err));
+    GEODEC_TRY(geodec_merge_open(cli_kinds(), cli_n_kinds(), c->n_args, (const char *const *)c->args, &m, err));
     GEODEC_TRY(geodec_merge_write(m, output, err));
     cli_say(c, "%lld parts of kind '%s' joined", (long long)geodec_merge_parts(m), geodec_merge_kind(m)->name);
 done:

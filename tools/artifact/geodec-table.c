@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static geodec_select o = {.kinds = cli_kinds};
+static geodec_select o;
 
 static const cli_option options[] = {
     OPT_FLAG("attrs", 0, &o.attrs, "print the attributes, one per row, instead of columns"),
@@ -85,7 +85,8 @@ static const cli_tool tool = {
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
-    o.n_kinds = cli_n_kinds;
+    o.kinds = cli_kinds();
+    o.n_kinds = cli_n_kinds();
     return geodec_select_print(&o, c->args[0], c->n_args - 1, (const char *const *)c->args + 1, stdout, &c->hooks, err);
 }
 

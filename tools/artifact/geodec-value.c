@@ -58,7 +58,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_tsv *t = NULL;
     geodec_references *refs = NULL;
     static char line[GEODEC_REFERENCE_MAX];
-    GEODEC_TRY(geodec_references_open(root, cli_kinds, cli_n_kinds, &refs, err));
+    GEODEC_TRY(geodec_references_open(root, cli_kinds(), cli_n_kinds(), &refs, err));
     GEODEC_TRY(geodec_tsv_on(stdout, &t, err));
     GEODEC_TRY(geodec_tsv_names(t, "reference value", err));
     for (int i = 0; i < c->n_args; i++) GEODEC_TRY(print(t, refs, c->args[i], err));

@@ -89,7 +89,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (output) GEODEC_TRY(cli_may_write(c, output, err));
     static char whole[PATH_MAX];
     if (realpath(data, whole)) data = whole; /* references are relative to the root */
-    GEODEC_TRY(geodec_references_open(root, cli_kinds, cli_n_kinds, &refs, err));
+    GEODEC_TRY(geodec_references_open(root, cli_kinds(), cli_n_kinds(), &refs, err));
     GEODEC_TRY(output ? geodec_tsv_create(output, &t, err) : geodec_tsv_on(stdout, &t, err));
     GEODEC_TRY(geodec_tsv_names(t, "key quantity value control verdict command", err));
     const double share = unknown_share(refs);

@@ -1,11 +1,14 @@
-/* Table of all artifact kinds. A new kind is one line in kinds.c. */
+/* All kinds of artifacts: those of the library (kinds/kinds.h), and those of the laboratory if it is built. */
 #ifndef GEODEC_TOOLS_CLI_KINDS_H
 #define GEODEC_TOOLS_CLI_KINDS_H
 
 #include "artifact/artifact.h"
 
-extern const geodec_kind *const cli_kinds[];
-extern const int cli_n_kinds;
+/* One array of all of them, and its length. */
+const geodec_kind *const *cli_kinds(void);
+int cli_n_kinds(void);
+/* Those of the laboratory, then NULL. A new one is one line in lab_kinds.c. */
+extern const geodec_kind *const cli_lab_kinds[];
 
 /* NULL if no kind has this name. */
 const geodec_kind *cli_kind_find(const char *name);

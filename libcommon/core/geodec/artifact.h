@@ -61,8 +61,8 @@ GEODEC_API geodec_status geodec_artifact_set_dim(geodec_artifact *a, const char 
 GEODEC_API geodec_status geodec_artifact_write(geodec_artifact *a, const char *path, const void *data,
                                                geodec_err *err) GEODEC_MUST_USE;
 
-/* Appends n_rows along the first dimension of a field that grows (0 rows: an empty field), after its other dimensions are
- * set. */
+/* Appends n_rows along the first dimension of a field that grows (0 rows: an empty field), after its other dimensions
+ * are set. */
 GEODEC_API geodec_status geodec_artifact_append(geodec_artifact *a, const char *path, int64_t n_rows, const void *data,
                                                 geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_artifact_put_i64(geodec_artifact *a, const char *attr, int64_t v,

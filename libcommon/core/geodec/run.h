@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* A pool of threads, which a program creates and passes down; NULL always means "run on the caller's thread". Any number
- * of threads gives the same bytes. One caller at a time. */
+/* A pool of threads, which a program creates and passes down; NULL always means "run on the caller's thread". Any
+ * number of threads gives the same bytes. One caller at a time. */
 typedef struct geodec_pool geodec_pool;
 
 /* threads >= 1 workers, the caller included; 0 = number of processors in the scheduler's mask. */
@@ -29,8 +29,8 @@ typedef struct geodec_hooks {
     int (*progress)(void *ctx, const char *what, int64_t done, int64_t total);
 } geodec_hooks;
 
-/* Slice `index` (from 1) of `count` of the items of a sweep; {0, 0} = everything. The parts joined in the order of index
- * equal one run over all items. */
+/* Slice `index` (from 1) of `count` of the items of a sweep; {0, 0} = everything. The parts joined in the order of
+ * index equal one run over all items. */
 typedef struct geodec_shard {
     int64_t index, count;
 } geodec_shard;

@@ -5,19 +5,9 @@
 #define GEODEC_DECODE_COST_H
 
 #include "base/err.h"
-#include "decode/target.h"
+#include "geodec/decode.h"
 
 #include <stdint.h>
-
-enum { GEODEC_COST_ROWS = 65 };
-
-typedef struct geodec_cost {
-    int32_t n;                      /* v[1 .. n] are set, 1 <= n <= GEODEC_COST_ROWS */
-    double v[GEODEC_COST_ROWS + 1]; /* v[0] unused, v[1] = 1 */
-    double c;
-    double o, o_plain;
-    double seconds; /* T(1); 0: not known, times count for nothing; below 0: of the run's first pass of one row */
-} geodec_cost;
 
 /* v(b) = 1 + slope (b - 1), c = o = 0: used where nothing was measured. */
 GEODEC_API geodec_cost geodec_cost_linear(double slope);

@@ -5,21 +5,12 @@
 #ifndef GEODEC_DECODE_GUARD_H
 #define GEODEC_DECODE_GUARD_H
 
-#include "geodec/err.h"
 #include "decode/penalty.h"
+#include "geodec/drafter.h"
+#include "geodec/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-typedef struct geodec_guard {
-    int64_t min_tokens;  /* output tokens before a stop id is allowed; <= 0 switches the guard off */
-    const int32_t *stop; /* [n_stop] ids that end the output, borrowed */
-    int32_t n_stop;
-    /* Penalties of the text so far (decode/penalty.h), or NULL; text [n_text] up to the newest token. */
-    geodec_penalty *penalty;
-    const int32_t *text;
-    int64_t n_text;
-} geodec_guard;
 
 /* True for an id that ends the output. guard NULL: false. */
 GEODEC_API bool geodec_guard_is_stop(const geodec_guard *guard, int32_t id);

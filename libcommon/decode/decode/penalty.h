@@ -11,24 +11,10 @@
 #define GEODEC_DECODE_PENALTY_H
 
 #include "base/err.h"
+#include "geodec/sampler.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-enum { GEODEC_LOGIT_BIASES = 64 };
-
-typedef struct geodec_logit_bias {
-    int32_t id;
-    double add; /* -INFINITY: never */
-} geodec_logit_bias;
-
-typedef struct geodec_penalty_options {
-    double repeat;              /* 0 and 1: none; > 0 */
-    double frequency, presence; /* 0: none */
-    int64_t window;             /* tokens looked back at; 0: the whole text */
-    int32_t n_bias;
-    geodec_logit_bias bias[GEODEC_LOGIT_BIASES];
-} geodec_penalty_options;
 
 typedef struct geodec_penalty geodec_penalty; /* options and work space; one thread at a time */
 

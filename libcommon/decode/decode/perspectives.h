@@ -13,7 +13,7 @@
 #ifndef GEODEC_DECODE_PERSPECTIVES_H
 #define GEODEC_DECODE_PERSPECTIVES_H
 
-#include "decode/target.h"
+#include "geodec/decode.h"
 #include "mixture/mix.h"
 
 typedef enum geodec_perspective {

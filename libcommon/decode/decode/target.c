@@ -1,4 +1,4 @@
-#include "decode/target.h"
+#include "geodec/decode.h"
 
 #include "session/resident_price.h"
 

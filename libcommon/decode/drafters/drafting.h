@@ -7,36 +7,11 @@
 #include "base/err.h"
 #include "decode/drafter.h"
 #include "flowmap/library.h"
+#include "geodec/drafter.h"
 #include "session/model.h"
-
-typedef struct geodec_drafting geodec_drafting;
 
 enum { GEODEC_DRAFTER_NAME_MAX = 64 };
 
-/* A row of the table of drafters (registry.c). */
-enum {
-    GEODEC_DRAFTER_ALONE = 1,      /* cannot be part of a mixture */
-    GEODEC_DRAFTER_TEXTS = 2,      /* also drafts from the texts of flowmap.h5, if the file exists */
-    GEODEC_DRAFTER_STOCHASTIC = 4, /* keeps the distribution of sampled text, but not the text for a seed */
-    GEODEC_DRAFTER_CONTROL = 8,    /* a control for other drafters */
-    GEODEC_DRAFTER_BLOCKS = 16     /* "name:N" uses the first N blocks of the model */
-};
-typedef struct geodec_drafter_info {
-    const char *name;
-    const char *source; /* source of its drafts */
-    const char *needs;  /* name of an artifact in the folder, or a description; "": nothing */
-    unsigned flags;
-} geodec_drafter_info;
-/* Row i of the table; NULL past the last. */
-GEODEC_API const geodec_drafter_info *geodec_registry_at(int i);
-
-/* Names are those of the table; a "+" between names makes a mixture (drafters/mixture_drafter.h): "ngram+flowmap". dir:
- * folder with flowmap.h5, onedecode.h5 .., or NULL. Without a folder, "ngram" and "bigram" draft only from the prompt
- * and the output, and drafters that need an artifact are refused. names [n]: the names that create will be called with.
- * GEODEC_INVAL: unknown name; GEODEC_CHECKSUM: an artifact was made for another model or tokenizer. The model is
- * borrowed. */
-GEODEC_API geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const char *const *names, int n,
-                                              geodec_drafting **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API bool geodec_drafting_knows(const char *name);
 /* Whether a drafter of this name, or a part of it, can use drafting artifacts, and whether it needs them. "ngram" and
  * "auto" can use them but do not need them. */
@@ -62,10 +37,6 @@ GEODEC_API geodec_status geodec_drafting_library(geodec_drafting *d, const char 
                                                  const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
 /* The library, or NULL. */
 GEODEC_API const geodec_flowmap_library *geodec_drafting_grown(const geodec_drafting *d);
-GEODEC_API void geodec_drafting_close(geodec_drafting *d);
-/* *out = NULL for "none". */
-GEODEC_API geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name, geodec_drafter **out,
-                                                geodec_err *err) GEODEC_MUST_USE;
 /* Adds the artifacts that were read to p. */
 GEODEC_API geodec_status geodec_drafting_provenance(const geodec_drafting *d, geodec_provenance *p,
                                                     geodec_err *err) GEODEC_MUST_USE;
@@ -73,9 +44,5 @@ GEODEC_API geodec_status geodec_drafting_provenance(const geodec_drafting *d, ge
 /* The stored consistency of the flow map, measured when it was baked, and its control (flowmap/map.h). NaN without a
  * map or without values. */
 GEODEC_API void geodec_drafting_consistency(const geodec_drafting *d, double *consistency, double *shuffled);
-
-/* Tokens that end a text: EOS, BOS (start of a new text) and control tokens that end a turn. Returns their number. */
-enum { GEODEC_STOP_TOKENS = 16 };
-GEODEC_API int32_t geodec_drafting_stop_tokens(const geodec_tokenizer *t, int32_t stop[GEODEC_STOP_TOKENS]);
 
 #endif

@@ -11,7 +11,7 @@
 #define GEODEC_MEASURE_COMPAT_COUNTERS_H
 
 #include "base/err.h"
-#include "decode/target.h"
+#include "geodec/decode.h"
 
 typedef struct geodec_compat_counters {
     int64_t tokens;        /* emitted */

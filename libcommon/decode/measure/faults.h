@@ -11,7 +11,7 @@
 #define GEODEC_MEASURE_FAULTS_H
 
 #include "decode/drafter.h"
-#include "decode/target.h"
+#include "geodec/decode.h"
 
 typedef enum geodec_fault {
     GEODEC_FAULT_NONE,

@@ -14,21 +14,13 @@
 
 #include "artifact/artifact.h"
 #include "base/split.h"
+#include "geodec/cloud.h"
 
 #include <stdbool.h>
 
 /* States are stored as float32 in /state, or as float16 in /state_f16; the file has exactly one of them. */
 GEODEC_API extern const geodec_kind geodec_activations_kind;
 
-typedef struct geodec_activations {
-    const geodec_artifact *file; /* borrowed */
-    int64_t rows, layers, d;
-    bool half; /* stored as /state_f16 */
-} geodec_activations;
-
-/* Reads the sizes and checks that the file has states. The artifact must outlive the view. */
-GEODEC_API geodec_status geodec_activations_view(const geodec_artifact *a, geodec_activations *out,
-                                                 geodec_err *err) GEODEC_MUST_USE;
 /* Index in the file (0..L-1) of model layer `layer`. GEODEC_NOTFOUND lists the kept layers. */
 GEODEC_API geodec_status geodec_activations_find_layer(const geodec_activations *v, int64_t layer, int64_t *index,
                                                        geodec_err *err) GEODEC_MUST_USE;

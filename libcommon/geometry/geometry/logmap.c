@@ -1,4 +1,4 @@
-#include "geometry/logmap.h"
+#include "geodec/geodesic.h"
 
 #include "base/vec_internal.h"
 #include "geometry/geodesic.h"

@@ -26,25 +26,10 @@
 #define GEODEC_GEOMETRY_MAGNUS_H
 
 #include "base/err.h"
+#include "geodec/geodesic.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* The schemes, a row each: X(NAME, name, order of the global error for smooth A, nodes of a step, description). Names
- * in artifacts, choices of --scheme and docs/manual/integrators.md come from here; a new one is a row and step_<name>()
- * in magnus.c. Nodes: ENDS of the step, or 1, 2, 3 points of GAUSS. */
-#define GEODEC_MAGNUS_TABLE(X)                                                                                         \
-    X(TAYLOR3, taylor3, 2, ENDS, "cubic cut of the exponential of the mean of both ends: the published rule")          \
-    X(MIDPOINT, midpoint, 2, GAUSS1, "exponential of the midpoint")                                                    \
-    X(MAGNUS3, magnus3, 4, GAUSS3, "three terms of the Magnus series, each exact for the quadratic interpolant")       \
-    X(MAGNUS4, magnus4, 4, GAUSS2, "two terms of the Magnus series")                                                   \
-    X(CF4, cf4, 4, GAUSS2, "two exponentials, no commutator")                                                          \
-    X(MAGNUS6, magnus6, 6, GAUSS3, "the Magnus series to order 6, commutators nested")
-
-#define GEODEC__MAGNUS_ENUM(NAME, ...) GEODEC_MAGNUS_##NAME,
-typedef enum geodec_magnus_scheme {
-    GEODEC_MAGNUS_TABLE(GEODEC__MAGNUS_ENUM) GEODEC_MAGNUS_SCHEMES
-} geodec_magnus_scheme;
 
 #define GEODEC__MAGNUS_CHOICE(NAME, name, order, nodes, text) "|" #name
 #define GEODEC__MAGNUS_LINE(NAME, name, order, nodes, text) "  " #name ": order " #order ", " text "\n"

@@ -36,19 +36,11 @@
 
 #include "base/hooks.h"
 #include "base/pool.h"
+#include "geodec/space.h"
 #include "geometry/space.h"
 
 #include <stdint.h>
 
-enum { GEODEC_RBF_MAX_N = 64 };
-
-typedef struct geodec_rbf geodec_rbf; /* immutable after creation; may be shared between threads */
-
-/* sites [n_sites][n]; log_g [n_sites][n(n+1)/2], rows of the upper triangle (linalg/expm.h); both are copied.
- * 1 <= n <= 64, n_sites >= 1, sigma > 0 in the unit of the sites. GEODEC_RANGE, GEODEC_NUMERIC (not finite),
- * GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_rbf_create(int64_t n_sites, int64_t n, const double *sites, const double *log_g,
-                                           double sigma, geodec_rbf **out, geodec_err *err) GEODEC_MUST_USE;
 /* The same with log_g in slabs: `rows` is called in the order of the sites and fills log_g [count][n(n+1)/2] of sites
  * first .. first+count-1. With `folder` the field keeps log_g in an unnamed file there, mapped into memory: pages are
  * read on access and dropped when memory is short, so a field may be larger than the machine's memory. The values are
@@ -57,19 +49,8 @@ typedef geodec_status (*geodec_rbf_rows)(void *ctx, int64_t first, int64_t count
 GEODEC_API geodec_status geodec_rbf_create_rows(int64_t n_sites, int64_t n, const double *sites, geodec_rbf_rows rows,
                                                 void *ctx, double sigma, const char *folder, geodec_rbf **out,
                                                 geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_rbf_destroy(geodec_rbf *f); /* NULL ok */
 
 GEODEC_API int64_t geodec_rbf_dim(const geodec_rbf *f);
 GEODEC_API const double *geodec_rbf_site(const geodec_rbf *f, int64_t p); /* [n] */
-
-/* The field as a space: `at` and an analytic `dgamma`; fd_step = sigma 1e-3. Owned by f. */
-GEODEC_API const geodec_space *geodec_rbf_space(const geodec_rbf *f);
-
-/* Many points at once, over the pool: x [count][n]; g [count][n][n], dg [count][n][n][n] (dg[a][i][j] = d_a g_ij),
- * gamma [count][n][n][n] (Gamma^k_ij, k last); any of the three may be NULL. The message of a failure names the point.
- */
-GEODEC_API geodec_status geodec_rbf_eval(const geodec_rbf *f, int64_t count, const double *x, double *g, double *dg,
-                                         double *gamma, geodec_pool *pool, const geodec_hooks *hooks,
-                                         geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -21,28 +21,10 @@
 
 #include "base/hooks.h"
 #include "base/pool.h"
+#include "geodec/cloud.h"
 
 #include <stdint.h>
 
-typedef struct geodec_twonn {
-    int64_t points, duplicates, used; /* points given; those equal to an earlier one; mu used */
-    int64_t ratios;                   /* different values of mu among them, within 1e-9 */
-    double ml, ml_low, ml_high;
-    double fit, fit_low, fit_high;
-} geodec_twonn;
-
-typedef struct geodec_twonn_options {
-    double trim;        /* share of the largest mu left out of the fit; default 0.1 */
-    int64_t replicates; /* of the bootstrap; default 200, 0 = intervals of zero width */
-    uint64_t seed, stream;
-} geodec_twonn_options;
-GEODEC_API geodec_twonn_options geodec_twonn_defaults(void);
-
-/* x [n][d], n >= 8; n d doubles of memory. GEODEC_RANGE (trim), GEODEC_NUMERIC (not finite), GEODEC_SCARCE (fewer than
- * 8 points, or than 4 with two different neighbour distances, or ties dominate): *out has the counts, and NaN. */
-GEODEC_API geodec_status geodec_twonn_estimate(int64_t n, int64_t d, const double *x, const geodec_twonn_options *o,
-                                               geodec_pool *pool, const geodec_hooks *hooks, geodec_twonn *out,
-                                               geodec_err *err) GEODEC_MUST_USE;
 /* The same from squared distances to the two nearest neighbours, d2 [n][2]; duplicates stays 0: a distance of 0 is
  * dropped like a tie. */
 GEODEC_API geodec_status geodec_twonn_from_distances(int64_t n, const double *d2, const geodec_twonn_options *o,

@@ -16,28 +16,9 @@
 
 #include "base/hooks.h"
 #include "chain/metric.h"
+#include "geodec/records.h"
 #include "records/records.h"
 
-typedef struct geodec_lookup geodec_lookup; /* immutable; may be shared between threads */
-
-/* anchors q [records][n]; metrics g [records][n(n+1)/2] of each record, rows of the upper triangle, or NULL (then every
- * search needs the query's). Both are borrowed, must outlive the lookup and may be in a mapped file. In addition, a
- * lookup takes about n + n(n+1)/2 floats per record (n without metrics). GEODEC_NUMERIC when a metric is not positive
- * definite or not finite. */
-GEODEC_API geodec_status geodec_lookup_create(int64_t records, int64_t n, const double *q, const float *g,
-                                              geodec_lookup **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_lookup_destroy(geodec_lookup *l); /* NULL ok */
-
-typedef struct geodec_lookup_hit {
-    int64_t index;
-    double distance;     /* sqrt(d^2) */
-    int64_t evaluations; /* exact distances computed */
-} geodec_lookup_hit;
-
-/* q [n]; g [n][n] symmetric positive definite (the upper triangle is read), or NULL for each record's own.
- * GEODEC_NUMERIC when q or g is not valid. */
-GEODEC_API geodec_status geodec_lookup_nearest(const geodec_lookup *l, const double *q, const double *g,
-                                               geodec_lookup_hit *hit, geodec_err *err) GEODEC_MUST_USE;
 /* The same for q [count][n] with g [count][n][n] or NULL: hit [count]. Faster for few records. On an error, hit holds
  * the results of the searches before it. */
 GEODEC_API geodec_status geodec_lookup_many(const geodec_lookup *l, int64_t count, const double *q, const double *g,

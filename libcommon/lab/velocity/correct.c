@@ -4,7 +4,7 @@
 #include "base/rng.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
-#include "geometry/logmap.h"
+#include "geodec/geodesic.h"
 #include "lab/harness/three_metrics.h"
 #include "linalg/regression.h"
 

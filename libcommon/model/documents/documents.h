@@ -30,6 +30,7 @@
 #define GEODEC_DOCUMENTS_DOCUMENTS_H
 
 #include "base/err.h"
+#include "geodec/export.h"
 #include "tokenizer/chat.h"
 #include "tokenizer/tokenizer.h"
 
@@ -46,21 +47,7 @@ enum {
     GEODEC_JSONL_LINE = 8 << 20,
 };
 
-#define GEODEC_SEPARATOR_LIST(X)                                                                                       \
-    X(AUTO, "auto")                                                                                                    \
-    X(JSONL, "jsonl")                                                                                                  \
-    X(MARK, "mark")                                                                                                    \
-    X(BLANK, "blank")                                                                                                  \
-    X(LINE, "line")                                                                                                    \
-    X(WINDOW, "window")                                                                                                \
-    X(NONE, "none")
 #define GEODEC_SEPARATOR_CHOICES "auto|jsonl|mark|blank|line|window|none"
-typedef enum geodec_documents_separator {
-#define X(name, word) GEODEC_SEPARATOR_##name,
-    GEODEC_SEPARATOR_LIST(X)
-#undef X
-        GEODEC_SEPARATOR_COUNT
-} geodec_documents_separator;
 GEODEC_API const char *geodec_documents_separator_name(geodec_documents_separator s);
 /* GEODEC_INVAL for an unknown word. */
 GEODEC_API geodec_status geodec_documents_separator_of(const char *word, geodec_documents_separator *out,

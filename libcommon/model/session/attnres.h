@@ -23,21 +23,13 @@
 #define GEODEC_MODEL_ATTNRES_H
 
 #include "base/err.h"
+#include "geodec/session.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { GEODEC_ATTNRES_WINDOW = 64, GEODEC_ATTNRES_BLOCKS = 64, GEODEC_ATTNRES_TEXT = 160 };
-
-/* All zero is off. */
-typedef struct geodec_attnres {
-    double damp, rescale, depth_attn, block_softmax; /* strengths, 0 .. 1 */
-    int32_t window;                                  /* of depth_attn, 1 .. GEODEC_ATTNRES_WINDOW */
-    int32_t blocks;                                  /* of block_softmax, 1 .. GEODEC_ATTNRES_BLOCKS, at most L */
-    double tau;                                      /* of block_softmax, > 0 */
-    bool zero_query;                                 /* of block_softmax */
-} geodec_attnres;
 
 GEODEC_API bool geodec_attnres_on(const geodec_attnres *a);
 /* NAME:STRENGTH and optional keys, parts joined by '+':

@@ -149,6 +149,12 @@ void geodec_model_close(geodec_model *m)
 }
 
 const geodec_model_config *geodec_model_configuration(const geodec_model *m) { return &m->config; }
+
+geodec_model_size geodec_model_size_of(const geodec_model *m)
+{
+    const geodec_model_config *c = &m->config;
+    return (geodec_model_size){c->n_layer, c->d_model, c->n_vocab, c->n_ctx, c->n_expert, c->n_expert_used};
+}
 const geodec_tokenizer *geodec_model_tokenizer(const geodec_model *m) { return m->tokenizer; }
 const char *geodec_model_fingerprint(const geodec_model *m)
 {

@@ -10,6 +10,8 @@
 
 #include "base/err.h"
 #include "base/pool.h"
+#include "geodec/model.h"
+#include "geodec/session.h"
 #include "kernels/settings.h"
 #include "routing/torus.h"
 #include "session/attnres.h"
@@ -75,10 +77,6 @@ typedef struct geodec_model_config {
     int32_t n_layer_next; /* blocks of the file after the last layer, which predict further tokens and are not read */
 } geodec_model_config;
 
-typedef struct geodec_model geodec_model; /* immutable after open; may be shared between sessions and threads */
-
-/* A GGUF file, a store of experts (streaming/store.h), or the folder of one of ternary experts (ternary_store.h). */
-GEODEC_API geodec_status geodec_model_open(const char *path, geodec_model **out, geodec_err *err) GEODEC_MUST_USE;
 typedef struct geodec_model_open_options {
     geodec_pool *pool; /* reads weights in integers; NULL: the caller's thread */
     char *digest;      /* [GEODEC_SHA256_HEX] receives the SHA-256 of the file; NULL: not wanted */
@@ -87,15 +85,10 @@ GEODEC_API geodec_status geodec_model_open_with(const char *path, const geodec_m
                                                 geodec_model **out, geodec_err *err) GEODEC_MUST_USE;
 /* The same from an open file, which the model then owns (and closes on failure). */
 GEODEC_API geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_model_close(geodec_model *m);
 GEODEC_API const geodec_model_config *geodec_model_configuration(const geodec_model *m);
-GEODEC_API const geodec_tokenizer *geodec_model_tokenizer(const geodec_model *m);
-/* geodec_gguf_tensor_digest, computed on first use: it reads the whole file. Of a store: that of its GGUF. */
-GEODEC_API const char *geodec_model_fingerprint(const geodec_model *m);
 /* Name of the i-th tensor of the file that is not used: without values, or of a name that no architecture has. NULL
  * after the last one. */
 GEODEC_API const char *geodec_model_unread(const geodec_model *m, int64_t i);
-GEODEC_API const char *geodec_model_name(const geodec_model *m); /* general.name or the file's name */
 /* Of a store: the resident part. */
 GEODEC_API const geodec_gguf *geodec_model_gguf(const geodec_model *m);
 /* By which it was opened. */
@@ -106,31 +99,6 @@ GEODEC_API int64_t geodec_model_store_bytes(const geodec_model *m);
 /* Name of an element type of the cache: "f32", "f16", "q8_0", "q4_0". */
 GEODEC_API const char *geodec_cache_kv_name(geodec_kv_type t);
 
-/* A session: KV cache, states of recurrent layers, work space, counters. One thread at a time. */
-typedef struct geodec_session geodec_session;
-typedef struct geodec_session_options {
-    int32_t n_ctx;     /* cache rows; 0 = the model's */
-    int32_t max_batch; /* rows of one forward call; 0 = 64 */
-    /* While experts stream, rows of one forward call without a tree: more than max_batch run layer by layer in parts of
-     * max_batch, so that each expert is read once. 0: max_batch. See geodec_session_pass_rows */
-    int32_t max_pass;
-    geodec_isa isa;
-    geodec_pool *pool;            /* NULL = caller's thread; must outlive the session */
-    geodec_arithmetic arithmetic; /* a file of integers runs in integers in any case */
-    geodec_kv_type kv;
-    int32_t n_blocks; /* only this many blocks, then final norm and head (early exit); 0 = all. The session has its own
-                       * cache, with the rows of the whole model */
-    geodec_attnres attnres; /* all zero: off */
-    double kv_merge; /* > 0: a control (merge.c): tokens nearer than this to an earlier one become its copies in the
-                      * cache, as in the papers' runtime; no trees */
-    /* Of integer attention (integer/engine/engine.h); the logits are the same. NULL: direct sums */
-    const struct geodec_engine_scores_source *scores;
-    int32_t back; /* tokens by which geodec_session_truncate goes back at once, where it drops rows; 0 = 256; at least
-                   * max_batch. From n_ctx on no row is dropped */
-} geodec_session_options;
-GEODEC_API geodec_status geodec_session_create(const geodec_model *m, const geodec_session_options *o,
-                                               geodec_session **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_session_destroy(geodec_session *s);
 GEODEC_API const geodec_model *geodec_session_model(const geodec_session *s);
 GEODEC_API int32_t geodec_session_n_ctx(const geodec_session *s);
 GEODEC_API geodec_isa geodec_session_isa(const geodec_session *s); /* the set in use */
@@ -155,33 +123,6 @@ typedef struct geodec_kv_merges {
 GEODEC_API geodec_kv_merges geodec_session_kv_merges(const geodec_session *s);
 GEODEC_API const geodec_attnres *geodec_session_attnres(const geodec_session *s);
 
-/* One forward pass over n rows, appended to the KV cache at rows length .. length+n-1.
- * parent == NULL: a chain; row i follows row i-1 (row 0 follows the cache).
- * parent[i] in -1 .. i-1: a tree; row i sees the cache as it was before the call, its ancestors and itself;
- *   its position is length + depth (root depth 0, i.e. parent -1 = follows the cache). */
-typedef struct geodec_batch {
-    int32_t n;             /* 1 .. max_batch; in a chain 1 .. geodec_session_pass_rows */
-    const int32_t *token;  /* [n] */
-    const int32_t *parent; /* [n] or NULL */
-    const bool *want;      /* [n] rows whose logits are needed, NULL = all */
-    /* [n] rows that begin a text of their own: the cache is emptied before them, and holds the last text afterwards.
-     * NULL: none. Where geodec_session_takes_texts */
-    const bool *begin;
-} geodec_batch;
-
-/* Residual stream after `layer` blocks (0 = embedding, n_layer = input of the final norm) for every row of the batch;
- * with attnres as the next norm reads it. */
-typedef struct geodec_capture {
-    int32_t n_layers;
-    const int32_t *layer; /* [n_layers] in 0 .. n_layer */
-    float *state;         /* [n_layers][n][d_model] */
-    int32_t *expert;      /* [n][n_layer][n_expert_used] as geodec_session_expert_ids; NULL: not needed */
-} geodec_capture;
-
-/* logits [n][n_vocab] (other rows are unchanged), or NULL for none; capture may be NULL. Errors: GEODEC_LIMIT (context
- * full, batch too large), GEODEC_RANGE (token id, parent). On error the cache is unchanged. */
-GEODEC_API geodec_status geodec_forward(geodec_session *s, const geodec_batch *b, float *logits,
-                                        const geodec_capture *capture, geodec_err *err) GEODEC_MUST_USE;
 /* Rows of a chain of `wanted` that the next forward call should take: max_batch at most, or with max_pass as many as
  * the budget of memory has room for, with `beside` bytes of the caller for each (what is captured counts). Slots of
  * experts are lent to such a pass, unless that makes it read more. */
@@ -192,33 +133,6 @@ GEODEC_API bool geodec_session_takes_texts(const geodec_session *s);
  * for integers. */
 GEODEC_API geodec_status geodec_session_head(geodec_session *s, const float *state, int32_t n, const bool *want,
                                              float *logits, geodec_err *err) GEODEC_MUST_USE;
-/* Prefill: any number of tokens in passes of geodec_session_pass_rows; logits of the last row only ([n_vocab], may be
- * NULL). */
-GEODEC_API geodec_status geodec_forward_prefill(geodec_session *s, const int32_t *token, int64_t n, float *last_logits,
-                                                geodec_err *err) GEODEC_MUST_USE;
-
-/* KV cache. A recurrent layer keeps, beside its state, what each token adds to it: a return computes the state again
- * from the nearest one that is kept.
- *
- * Any length can be returned to, with the same bits afterwards. In a recurrent model whose attention has a window in
- * every layer the session drops the rows that no window sees any more, and what they added to the states, so that its
- * memory does not grow with the context but for 4 bytes a token. It goes back by `back` tokens (of its options), from
- * the end of the last pass with its rejected rows, at once. After a return further back the next pass, save or tail
- * first reads the text again from its start, which takes the time of a prompt and counts as passes; a length of 0 needs
- * nothing. If that fails, the call fails with the error of the pass; length and text are as they were, and the next
- * call tries again. Sessions that were loaded (session_state.h) do the same for lengths before that of the file. */
-GEODEC_API int32_t geodec_session_length(const geodec_session *s);
-GEODEC_API void geodec_session_truncate(geodec_session *s, int32_t length); /* length <= current */
-/* After a tree pass that started at `base`: keeps rows base+row[0], base+row[1], ... (ascending) as base, base+1, ...
- * and truncates to base+n. */
-GEODEC_API void geodec_session_compact(geodec_session *s, int32_t base, const int32_t *row, int32_t n);
-
-/* Counted in geodec_forward itself. */
-typedef struct geodec_counters {
-    int64_t passes; /* calls of geodec_forward */
-    int64_t rows;   /* rows over all calls */
-} geodec_counters;
-GEODEC_API geodec_counters geodec_session_counters(const geodec_session *s);
 
 /* Chosen experts of the last forward call: ids and weights [n][n_layer][n_expert_used], for routing goldens and traces;
  * id -1 and weight 0 in layers without experts. NULL for a dense model. Valid until the next call. */
@@ -251,8 +165,6 @@ typedef void (*geodec_watch_update)(void *ctx, int32_t layer, bool feed, int64_t
 GEODEC_API geodec_status geodec_session_watch_updates(geodec_session *s, geodec_watch_update fn, void *ctx,
                                                       geodec_err *err) GEODEC_MUST_USE;
 
-/* Index of the largest value, the lowest on ties. x has no NaN. */
-GEODEC_API int32_t geodec_argmax(const float *x, int64_t n);
 /* The m largest of x [n], descending, the lowest index first on ties: id [m], value [m]. Returns min(m, n). */
 GEODEC_API int32_t geodec_largest(const float *x, int32_t n, int32_t m, int32_t *id, float *value);
 

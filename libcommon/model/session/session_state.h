@@ -21,26 +21,11 @@
 #ifndef GEODEC_MODEL_SESSION_STATE_H
 #define GEODEC_MODEL_SESSION_STATE_H
 
+#include "geodec/session.h"
 #include "session/model.h"
-
-typedef struct geodec_session_text {
-    int32_t *token;     /* [n], owned: geodec_mem_free */
-    int64_t n, n_given; /* tokens; of them at the beginning, those of the prompt */
-} geodec_session_text;
 
 /* Whether sessions like this one are saved. GEODEC_UNSUPPORTED, with the reason: integer arithmetic, weights or a cache
  * of low rank, merged or rewritten tokens, attention over layers, fewer blocks than the model has. */
 GEODEC_API geodec_status geodec_session_saves(const geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
-
-/* Replaces the file at once; after a kill the old one is there. text->n is at least the length of the session, whose
- * rows are those of its first tokens. Does not change what the session computes. GEODEC_UNSUPPORTED, GEODEC_INVAL
- * (text), GEODEC_IO, GEODEC_EXISTS, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_session_save(geodec_session *s, const char *path, const geodec_session_text *text,
-                                             geodec_err *err) GEODEC_MUST_USE;
-/* The session becomes that of the file. On an error it is unchanged. GEODEC_NOTFOUND, GEODEC_IO; GEODEC_FORMAT,
- * GEODEC_VERSION, GEODEC_CHECKSUM (damaged, or of another model); GEODEC_LIMIT (the text does not fit in the context);
- * GEODEC_UNSUPPORTED, GEODEC_NOMEM. The message names the file. */
-GEODEC_API geodec_status geodec_session_load(geodec_session *s, const char *path, geodec_session_text *out,
-                                             geodec_err *err) GEODEC_MUST_USE;
 
 #endif

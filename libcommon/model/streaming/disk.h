@@ -9,13 +9,11 @@
 #define GEODEC_STREAMING_DISK_H
 
 #include "base/err.h"
+#include "geodec/streaming.h"
 #include "streaming/blobs.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-typedef enum geodec_disk_io { GEODEC_DISK_DIRECT, GEODEC_DISK_BUFFERED } geodec_disk_io;
-typedef enum geodec_disk_engine { GEODEC_DISK_AUTO, GEODEC_DISK_URING, GEODEC_DISK_THREADS } geodec_disk_engine;
 
 /* Faults of tests: called before a part of a read is passed on; returns an errno to report in its place (0: none), may
  * shorten *bytes (a short read), and may change the bytes after the read (`after` true). */
@@ -23,14 +21,6 @@ typedef struct geodec_disk_faults {
     int (*at)(void *ctx, int64_t offset, int64_t *bytes, uint8_t *to, bool after);
     void *ctx;
 } geodec_disk_faults;
-
-typedef struct geodec_disk_options {
-    geodec_disk_io io;         /* DIRECT falls back to buffered where the file system has no direct I/O */
-    geodec_disk_engine engine; /* AUTO: io_uring if the kernel has it, else threads */
-    int32_t n_slots;           /* names of reads: 0 .. n_slots - 1 */
-    int64_t throttle;          /* bytes a second, as of a serial disk of that speed; 0: none */
-    const geodec_disk_faults *faults;
-} geodec_disk_options;
 
 typedef struct geodec_disk geodec_disk;
 /* The thread that reads inherits the caller's affinity mask: open before a pool pins its workers. */
@@ -79,12 +69,6 @@ GEODEC_API int32_t geodec_disk_take(geodec_disk *d, geodec_disk_done *done, int3
 GEODEC_API geodec_status geodec_disk_failed(const geodec_disk *d, const geodec_disk_done *done, int32_t layer,
                                             int32_t expert, geodec_err *err);
 
-typedef struct geodec_disk_counters {
-    int64_t reads, bytes;            /* finished; bytes as read, rounded out */
-    int64_t demands, prefetches;     /* of reads */
-    double busy;                     /* seconds with a read in flight (with a throttle: of the serial disk) */
-    double latency_sum, latency_max; /* seconds from queueing to the end */
-} geodec_disk_counters;
 GEODEC_API geodec_disk_counters geodec_disk_counted(const geodec_disk *d);
 
 #endif

@@ -7,6 +7,7 @@
 #define GEODEC_STREAMING_SLOTS_H
 
 #include "base/err.h"
+#include "geodec/streaming.h"
 #include "streaming/eviction.h"
 
 #include <stdbool.h>
@@ -144,15 +145,6 @@ GEODEC_API bool geodec_slots_resident(const geodec_slots *s, int32_t layer, int3
 GEODEC_API const float *geodec_slots_frequency(const geodec_slots *s);
 GEODEC_API const int64_t *geodec_slots_uses(const geodec_slots *s);
 
-typedef struct geodec_slots_counters {
-    int64_t passes, visits, needed;          /* needed = resident + in_time + late + missed */
-    int64_t resident, in_time, late, missed; /* late: a prefetch was being read; missed if it was taken back */
-    int64_t demand_reads, prefetch_reads;    /* begun and not taken back */
-    int64_t wasted;                          /* prefetched, and evicted or left (until now) without a use */
-    int64_t cancelled, evictions, failed;
-    int64_t differences, alone, cheaper; /* with edges, of the reads that began: by difference; whole, because no base
-                                          * was ready; because that costs less */
-} geodec_slots_counters;
 GEODEC_API geodec_slots_counters geodec_slots_counted(const geodec_slots *s);
 GEODEC_API geodec_slots_counters geodec_slots_counted_layer(const geodec_slots *s, int32_t layer);
 

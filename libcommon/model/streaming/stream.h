@@ -6,6 +6,7 @@
 #define GEODEC_STREAMING_STREAM_H
 
 #include "base/hooks.h"
+#include "geodec/streaming.h"
 #include "streaming/disk.h"
 #include "streaming/slots.h"
 #include "streaming/timeline.h"
@@ -72,16 +73,6 @@ GEODEC_API geodec_status geodec_stream_take(geodec_stream *s, geodec_stream_blob
 GEODEC_API int32_t geodec_stream_left(const geodec_stream *s); /* slots of the pass */
 GEODEC_API void geodec_stream_release(geodec_stream *s, int32_t slot);
 
-typedef struct geodec_stream_counters {
-    geodec_slots_counters slots;
-    geodec_disk_counters disk;
-    int64_t rows;                               /* of all passes */
-    int64_t given;                              /* slots given back */
-    int64_t difference_bytes, applied, checked; /* of differences that were read; applied; of these, compared */
-    double apply;                               /* seconds of applying */
-    double stall;                               /* seconds in which the caller waited for a read */
-    double passes;                              /* seconds from begin to end */
-} geodec_stream_counters;
 GEODEC_API geodec_stream_counters geodec_stream_counted(const geodec_stream *s);
 GEODEC_API geodec_slots_counters geodec_stream_counted_layer(const geodec_stream *s, int32_t layer);
 /* Passes in order; valid until the next pass. */

@@ -9,6 +9,7 @@
 #define GEODEC_TOKENIZER_CHAT_H
 
 #include "base/err.h"
+#include "geodec/tokenizer.h"
 #include "gguf/gguf.h"
 #include "tokenizer/tokenizer.h"
 
@@ -16,13 +17,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct geodec_chat_template geodec_chat_template;
-/* NULL and built-in formats ok. */
-GEODEC_API void geodec_chat_template_free(const geodec_chat_template *t);
-
-/* GEODEC_UNSUPPORTED with the list of names. */
-GEODEC_API geodec_status geodec_chat_template_find(const char *name, const geodec_chat_template **out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
 /* From the text [n] of a template; name: of its source, for messages; bos, eos: texts of these tokens, or NULL. The
  * caller frees *out. The errors of geodec_jinja_compile. */
 GEODEC_API geodec_status geodec_chat_template_compile(const char *text, size_t n, const char *name, const char *bos,
@@ -38,21 +32,8 @@ GEODEC_API const char *geodec_chat_template_name(const geodec_chat_template *t);
 /* All names, i = 0, 1, ... until NULL. */
 GEODEC_API const char *geodec_chat_template_name_at(int i);
 
-typedef enum geodec_chat_role {
-    GEODEC_CHAT_SYSTEM,
-    GEODEC_CHAT_USER,
-    GEODEC_CHAT_ASSISTANT,
-    GEODEC_CHAT_DEVELOPER, /* this and the next: of templates that have them */
-    GEODEC_CHAT_TOOL
-} geodec_chat_role;
 /* "system", "user", "assistant", "developer", "tool"; GEODEC_FORMAT for another word. */
 GEODEC_API geodec_status geodec_chat_role_of(const char *name, geodec_chat_role *out, geodec_err *err) GEODEC_MUST_USE;
-
-typedef struct geodec_chat_message {
-    geodec_chat_role role;
-    const char *content; /* [n] bytes */
-    size_t n;
-} geodec_chat_message;
 
 /* Messages from JSON: [{"role": "user", "content": "..."}, ...], or an object with that array as "messages". name: of
  * the source, for error messages. At most GEODEC_CHAT_MESSAGES. GEODEC_FORMAT names the bad message. */
@@ -80,12 +61,6 @@ GEODEC_API geodec_status geodec_chat_render(const geodec_chat_template *t, const
                                             int64_t n, bool add_generation_prompt, geodec_chat_text *out,
                                             geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_chat_text_free(geodec_chat_text *t);
-
-/* The conversation in tokens; sets ids (caller frees) and *count. Control tokens of the template are parsed, those in
- * messages are not, nor are user-defined tokens there that the template itself uses. */
-GEODEC_API geodec_status geodec_chat_encode(const geodec_chat_template *t, const geodec_tokenizer *k,
-                                            const geodec_chat_message *message, int64_t n, bool add_generation_prompt,
-                                            int32_t **ids, int64_t *count, geodec_err *err) GEODEC_MUST_USE;
 
 /* The text after the assistant's words when a user speaks next: the end of the assistant's turn, the user's message and
  * the text before the assistant's next words. Appended to the tokens of a conversation and the assistant's, it gives

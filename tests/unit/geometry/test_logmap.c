@@ -1,7 +1,7 @@
 /* The logarithm map where it is known in closed form, and where there is none. */
 #include "base/rng.h"
+#include "geodec/geodesic.h"
 #include "geometry/closed_forms.h"
-#include "geometry/logmap.h"
 #include "geometry/space_closed.h"
 #include "support/support.h"
 

@@ -1,0 +1,59 @@
+#include "cli/kinds.h"
+
+#include "lab/blocks/correct.h"
+#include "lab/consistency/correct.h"
+#include "lab/density/correct.h"
+#include "lab/divergence/correct.h"
+#include "lab/geodesicity/correct.h"
+#include "lab/hjb/correct.h"
+#include "lab/injectivity/correct.h"
+#include "lab/integer/keycodes/key_codes.h"
+#include "lab/library/correct.h"
+#include "lab/lookup/correct.h"
+#include "lab/published/blocks.h"
+#include "lab/published/coverage.h"
+#include "lab/published/density.h"
+#include "lab/published/hjb.h"
+#include "lab/published/injectivity.h"
+#include "lab/published/records.h"
+#include "lab/published/substitution.h"
+#include "lab/published/validity.h"
+#include "lab/published/warp.h"
+#include "lab/resonance/correct.h"
+#include "lab/substitution/correct.h"
+#include "lab/varadhan/correct.h"
+#include "lab/velocity/correct.h"
+#include "lab/verification/correct.h"
+#include "lab/warp/correct.h"
+
+/* One kind per line, so that additions merge. */
+/* clang-format off */
+const geodec_kind *const cli_lab_kinds[] = {
+    &geodec_validity_published_kind,
+    &geodec_records_published_kind,
+    &geodec_verification_kind,
+    &geodec_injectivity_kind,
+    &geodec_blocks_kind,
+    &geodec_blocks_published_kind,
+    &geodec_injectivity_published_kind,
+    &geodec_coverage_published_kind,
+    &geodec_consistency_kind,
+    &geodec_divergence_kind,
+    &geodec_library_kind,
+    &geodec_density_kind,
+    &geodec_density_published_kind,
+    &geodec_geodesicity_kind,
+    &geodec_varadhan_kind,
+    &geodec_velocity_kind,
+    &geodec_substitution_kind,
+    &geodec_substitution_published_kind,
+    &geodec_resonance_kind,
+    &geodec_warp_kind,
+    &geodec_warp_published_kind,
+    &geodec_hjb_kind,
+    &geodec_hjb_published_kind,
+    &geodec_lookup_speed_kind,
+    &geodec_key_codes_kind,
+    NULL,
+};
+/* clang-format on */
