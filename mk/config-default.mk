@@ -25,7 +25,9 @@ STRIP_ARCHIVE ?= strip -D -g
 
 VERSION := $(file <VERSION)
 SOVERSION := $(firstword $(subst ., ,$(VERSION)))
-B := build/$(PROFILE)
+# LAB=0: without the laboratory: its archive, its tools and their tests.
+LAB ?= 1
+B := build/$(PROFILE)$(if $(filter 0,$(LAB)),-runtime)
 
 # Warnings are errors; a package, whose compilers and flags vary, is built with WERROR= (debian/rules).
 WERROR ?= -Werror

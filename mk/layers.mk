@@ -39,8 +39,12 @@ model_FOLDERS   += reference              # every architecture in float64: forwa
 model_FOLDERS   += evaluate               # perplexity, needle retrieval, residual profiles, speed and its limits
 model_FOLDERS   += lowrank                # weights and caches in low-rank factors: projection, whitening, its controls, the artifacts
 model_FOLDERS   += train                  # backward pass, AdamW, trainer
+model_FOLDERS   += fisher                 # the Fisher metric of the next token at hidden states, and at the points of a cloud
+model_FOLDERS   += shf                    # a penalty for training that makes residual streams geodesics
 model_FOLDERS   += export                 # hidden states, Jacobian secants and logits of a model on texts, written to HDF5
 USES_model/export := geometry
+USES_model/fisher := geometry
+USES_model/shf    := geometry
 
 # decode: decoding with drafters, and the artifacts that drafters read
 decode_USES := core geometry model
@@ -74,7 +78,9 @@ lab_FOLDERS     += published              # the experiments as the source work c
 LAB_EXPERIMENTS := $(filter-out $(lab_FOLDERS),$(patsubst libcommon/lab/%/,%,$(sort $(dir $(wildcard libcommon/lab/*/*.c libcommon/lab/*/*/*.c)))))
 
 room_folders = $($1_FOLDERS:%=$1/%)
-FOLDERS := $(foreach r,$(ROOMS),$(call room_folders,$r)) $(LAB_EXPERIMENTS:%=lab/%)
+LIBRARY_FOLDERS := $(foreach r,$(filter-out lab,$(ROOMS)),$(call room_folders,$r))
+LABORATORY_FOLDERS := $(call room_folders,lab) $(LAB_EXPERIMENTS:%=lab/%)
+FOLDERS := $(LIBRARY_FOLDERS) $(LABORATORY_FOLDERS)
 reversed = $(if $1,$(call reversed,$(wordlist 2,99,$1)) $(firstword $1))
 before = $(if $(filter-out $1,$(firstword $2)),$(firstword $2) $(call before,$1,$(wordlist 2,99,$2)))
 # The nearest first, as a linker wants its archives.
@@ -87,6 +93,6 @@ included = $(patsubst libcommon/%,%,$(patsubst libcommon/core/%,%,$(patsubst lib
 # Private headers that other folders of the library may include; they are not installed.
 SHARED_INTERNAL := gguf/order_internal.h gguf/trits_internal.h integer/engine/product_internal.h integer/engine/rows_internal.h base/lanes_internal.h base/extremes_internal.h base/names_internal.h base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h \
   kernels/columns_internal.h kernels/kernels_internal.h kernels/matrix_internal.h kernels/panels_internal.h kernels/products_internal.h session/weights_internal.h session/arch_internal.h \
-  lab/harness/kernels_internal.h lab/harness/kl_internal.h
+  lab/harness/kernels_internal.h fisher/kl_internal.h
 # The public headers: those that are installed, and that geodec.h includes.
 PUBLIC_HEADERS := $(sort $(wildcard libcommon/*/geodec/*.h))

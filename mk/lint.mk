@@ -18,7 +18,7 @@ check-integer-code: $(foreach f,$(INTEGER_CODE),$(call objs_of,$f))
 	@sh scripts/check-integer-code $(B)/obj/libcommon
 # What clang says of every source, which is not translated for it.
 .PHONY: check-clang clang-objects
-clang-objects: $(ALL_OBJS) $(CLI_OBJS) $(TOOL_OBJS)
+clang-objects: $(ALL_OBJS) $(LAB_OBJS) $(CLI_OBJS) $(TOOL_OBJS)
 check-clang: build/.packages-lint
 	+@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc)) CC="clang -fsyntax-only" B=build/clang clang-objects
 	@echo "clang: ok"

@@ -3,7 +3,8 @@
 include tools/tools.mk
 
 objs_of = $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard libcommon/$1/*.c)))
-ALL_OBJS := $(foreach f,$(FOLDERS),$(call objs_of,$f))
+ALL_OBJS := $(foreach f,$(LIBRARY_FOLDERS),$(call objs_of,$f))
+LAB_OBJS := $(if $(filter 0,$(LAB)),,$(foreach f,$(LABORATORY_FOLDERS),$(call objs_of,$f)))
 
 $(B)/obj/%.o: %.c | build/.packages-build
 	@mkdir -p $(@D)
@@ -28,7 +29,7 @@ endif
 # Two runs of make at once have a temporary file each.
 OBJECTS_TMP := $(B)/objects.txt.$(shell echo $$PPID).tmp
 $(B)/objects.txt: FORCE
-	$(shell mkdir -p $(@D))$(file >$(OBJECTS_TMP),$(ALL_OBJS) $(CLI_OBJS) $(PUBLIC_HEADERS))
+	$(shell mkdir -p $(@D))$(file >$(OBJECTS_TMP),$(ALL_OBJS) $(LAB_OBJS) $(CLI_OBJS) $(PUBLIC_HEADERS))
 	$(Q)if cmp -s $(OBJECTS_TMP) $@; then rm -f $(OBJECTS_TMP); else mv $(OBJECTS_TMP) $@; fi
 .PHONY: FORCE
 FORCE:
@@ -47,6 +48,12 @@ $(LIB_A): $(ALL_OBJS) $(B)/objects.txt
 	@mkdir -p $(@D)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(ALL_OBJS)
+# The laboratory is an archive of its own, which is not installed. Tools take from it what they call.
+LAB_A := $(if $(LAB_OBJS),$(B)/lib/liblab.a)
+$(B)/lib/liblab.a: $(LAB_OBJS) $(B)/objects.txt
+	@mkdir -p $(@D)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $(LAB_OBJS)
 # The public library exports what GEODEC_API marks, and nothing else: all other functions of the objects are of protected visibility.
 $(B)/geodec.map: $(LIB_A) scripts/exported
 	$(Q)sh scripts/exported $(LIB_A) GEODEC_$(SOVERSION) > $@.tmp && mv $@.tmp $@
@@ -68,8 +75,9 @@ $(B)/lib/libgeodec-mpi.so: libcommon/core/cluster/mpi/driver_mpi.c libcommon/cor
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ROOM_DIRS) -D_GNU_SOURCE $(MPI_CFLAGS) $(CFLAGS_ALL) -shared $(LDFLAGS_ALL) -o $@ $< $(MPI_LIBS)
 
-CLI_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/cli/*.c)))
+CLI_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/cli/*.c $(if $(LAB_OBJS),tools/cli/lab/*.c))))
 $(CLI_OBJS): CPPFLAGS_EXTRA := -Itools
+$(B)/obj/tools/cli/kinds.o: CPPFLAGS_EXTRA := -Itools $(if $(LAB_OBJS),,-DGEODEC_NO_LAB)
 # The tools look for installed data next to themselves; datadir is where a program without /proc looks. An install with another PREFIX
 # does not link the tools again.
 $(B)/obj/tools/cli/embedded.o: CPPFLAGS_EXTRA := -Itools -DGEODEC_DATADIR='"$(datadir)"'
@@ -87,11 +95,11 @@ TOOL_BINS := $(TOOLS:%=$(B)/bin/geodec-%)
 TOOL_OBJS := $(TOOL_SRCS:%.c=$(B)/obj/%.o)
 $(TOOL_OBJS): CPPFLAGS_EXTRA := -Itools
 define tool_binary
-$(B)/bin/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) | $(TOOLS_SO)
+$(B)/bin/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) $(LAB_A) | $(TOOLS_SO)
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
 	$$(Q)$(CC) $(LDFLAGS_ALL) $(call tool_rpath,../lib/geodec) -Wl,--as-needed -o $$@ $$^ $(TOOLS_SO) $$(TOOL_LIBS) $(PKG_LIBS)
-$(B)/install/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) $(B)/install/rpath | $(TOOLS_SO)
+$(B)/install/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) $(LAB_A) $(B)/install/rpath | $(TOOLS_SO)
 	$$(call say,LD,$$@)
 	$$(Q)$(CC) $(LDFLAGS_ALL) $(call tool_rpath,$(TOOLS_RPATH)) -Wl,--as-needed -o $$@ $$(filter-out %/rpath,$$^) $(TOOLS_SO) $$(TOOL_LIBS) $(PKG_LIBS)
 endef
@@ -107,7 +115,7 @@ $(B)/bin/geodec: tools/geodec.sh pipelines/nearest.awk mk/completion.awk $(B)/to
 
 .PHONY: build lib tools
 build: lib tools
-lib: $(LIB_A) $(LIB_SO) $(MPI_SO)
+lib: $(LIB_A) $(LAB_A) $(LIB_SO) $(MPI_SO)
 tools: $(TOOL_BINS) $(TOOLS_SO) $(B)/bin/geodec
 # Missing packages give one clear message before the compiler runs.
 build/.packages-build: packages.txt
@@ -118,4 +126,4 @@ ifneq ($(filter asan ubsan tsan,$(PROFILE)),)
 $(B)/obj/libcommon/model/kernels/kernels_scalar.o: CPPFLAGS_EXTRA := -fno-inline
 endif
 
--include $(ALL_OBJS:.o=.d) $(CLI_OBJS:.o=.d) $(TOOL_OBJS:.o=.d)
+-include $(ALL_OBJS:.o=.d) $(LAB_OBJS:.o=.d) $(CLI_OBJS:.o=.d) $(TOOL_OBJS:.o=.d)

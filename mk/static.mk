@@ -1,7 +1,7 @@
 # Static analysis of the library and the tools, one file at a time: gcc's analyser, and clang-tidy with the checks of .clang-tidy. Findings that
 # were read and judged right are in tests/static/accepted.tsv; any other one is an error. gcc's analyser reads a file again
 # when it or one of its headers has changed, clang-tidy every time.
-STATIC_SRCS := $(foreach f,$(FOLDERS),$(wildcard libcommon/$f/*.c)) $(wildcard tools/cli/*.c) $(TOOL_SRCS)
+STATIC_SRCS := $(foreach f,$(FOLDERS),$(wildcard libcommon/$f/*.c)) $(wildcard tools/cli/*.c tools/cli/lab/*.c) $(TOOL_SRCS)
 STATIC_FLAGS = -include mk/analyzer.h -Itools $(CPPFLAGS) -DGEODEC_VERSION_TEXT='"$(VERSION)"' -DGEODEC_DATADIR='"$(datadir)"' -std=c11 -O1 \
   -ffp-contract=off -fno-math-errno -pthread $(call simd_flags,$<)
 # In a few files of vector code the analyser follows paths without end; after this time of the processor it is stopped, which is a finding.

@@ -1,7 +1,9 @@
 # Tests. Unit: one Criterion binary a folder, linked with its own and lower layers only.
-TEST_FOLDERS := $(filter-out support,$(patsubst tests/unit/%/,%,$(sort $(dir $(wildcard tests/unit/*/*.c)))))
+ALL_TEST_FOLDERS := $(filter-out support,$(patsubst tests/unit/%/,%,$(sort $(dir $(wildcard tests/unit/*/*.c)))))
 # The folder of the library with this name, outside the laboratory first. There is none for the tests of all experiments (lab), which may use everything.
-folder_of = $(firstword $(filter-out lab/%,$(filter %/$1,$(FOLDERS))) $(filter lab/$1,$(FOLDERS)))
+folder_of = $(firstword $(filter %/$1,$(LIBRARY_FOLDERS)) $(filter lab/$1,$(FOLDERS)))
+# Without the laboratory: the tests of the folders of the library.
+TEST_FOLDERS := $(foreach f,$(ALL_TEST_FOLDERS),$(if $(LAB_OBJS)$(filter $(LIBRARY_FOLDERS),$(call folder_of,$f)),$f))
 CRITERION_LIBS := $(shell pkg-config --libs criterion 2>/dev/null)
 
 TEST_SUPPORT_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/unit/support/*.c))
@@ -43,7 +45,7 @@ RELEASE_TESTS := $(if $(filter-out release,$(PROFILE)),$(wildcard tests/pipeline
 BATS_TESTS := $(filter-out $(RELEASE_TESTS),$(foreach d,pipeline cli bad,$(sort $(wildcard tests/$d/*.bats))))
 BAD_TOOLS := $(patsubst tests/bad/%.c,$(B)/tests/bad/%,$(wildcard tests/bad/*.c))
 $(BAD_TOOLS:$(B)/tests/bad/%=$(B)/obj/tests/bad/%.o): CPPFLAGS_EXTRA := -Itests/unit
-$(BAD_TOOLS): $(B)/tests/bad/%: $(B)/obj/tests/bad/%.o $(LIB_A)
+$(BAD_TOOLS): $(B)/tests/bad/%: $(B)/obj/tests/bad/%.o $(LAB_A) $(LIB_A)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PKG_LIBS)
@@ -120,7 +122,7 @@ check-bad-gguf: build $(B)/tests/bad/make_bad_gguf
 # Benchmarks print TSV; they are not part of `make check`.
 BENCHES := $(patsubst tests/bench/bench_%.c,$(B)/bench/bench-%,$(wildcard tests/bench/bench_*.c))
 $(BENCHES:$(B)/bench/bench-%=$(B)/obj/tests/bench/bench_%.o): CPPFLAGS_EXTRA := -Itests/unit
-$(BENCHES): $(B)/bench/bench-%: $(B)/obj/tests/bench/bench_%.o $(LIB_A)
+$(BENCHES): $(B)/bench/bench-%: $(B)/obj/tests/bench/bench_%.o $(LAB_A) $(LIB_A)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PKG_LIBS)

@@ -1,9 +1,10 @@
 #include "cli/decode_report.h"
 
+#include "cli/kinds.h"
+
 #include "base/mem.h"
 #include "cli/evaluation.h"
 #include "cli/streaming.h"
-#include "lab/consistency/correct.h"
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection.h"
 
@@ -89,10 +90,11 @@ geodec_status decode_consistency(const char *folder, const geodec_model *m, geod
     geodec_artifact *a = NULL;
     char *path = NULL;
     int64_t dim;
-    if (!folder) goto done;
+    const geodec_kind *kind = cli_kind_find("consistency"); /* of the laboratory, if it is built */
+    if (!folder || !kind) goto done;
     GEODEC_TRY(geodec_mem_print(&path, err, "%s/consistency.h5", folder));
     if (access(path, F_OK) != 0) goto done;
-    GEODEC_TRY(geodec_artifact_open(&geodec_consistency_kind, path, &a, err));
+    GEODEC_TRY(geodec_artifact_open(kind, path, &a, err));
     if (strcmp(geodec_artifact_provenance(a)->model_fingerprint, geodec_model_fingerprint(m)) != 0)
         GEODEC_THROW(GEODEC_CHECKSUM, "%s: measured on another model", path);
     GEODEC_TRY(geodec_artifact_get_i64(a, "k_int", &dim, err));

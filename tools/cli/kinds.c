@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+#ifdef GEODEC_NO_LAB /* make LAB=0 */
+const geodec_kind *const cli_lab_kinds[] = {NULL};
+#endif
+
 enum { MOST = 128 };
 static const geodec_kind *all[MOST];
 static int n_all;

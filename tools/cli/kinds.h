@@ -7,7 +7,7 @@
 /* One array of all of them, and its length. */
 const geodec_kind *const *cli_kinds(void);
 int cli_n_kinds(void);
-/* Those of the laboratory, then NULL. A new one is one line in lab_kinds.c. */
+/* Those of the laboratory, then NULL. A new one is one line in lab/kinds.c. */
 extern const geodec_kind *const cli_lab_kinds[];
 
 /* NULL if no kind has this name. */

@@ -73,7 +73,7 @@ static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_spa
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_harness_space in = {0};
+    geodec_metric_file in = {0};
     geodec_christoffel g = {0};
     cli_stage stage = {0};
     double *x = NULL, median = 0;
@@ -84,7 +84,6 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
     const int64_t count = points > 0 && points < in.metric.points ? points : in.metric.points;
     const geodec_space *s = in.space;
-    GEODEC_TRY(geodec_harness_space_check(&in, false, err));
     GEODEC_TRY(choose_points(&in.metric, count, &x, err));
     if (c->needs) {
         needs_since(c->needs, "load", begin);
@@ -99,7 +98,7 @@ static geodec_status run(const cli *c, geodec_err *err)
             opt.deriv == GEODEC_DERIV_FD ? "analytic" : "difference", g.worst_gap);
 done:
     stage_end(&stage);
-    geodec_harness_space_close(&in);
+    geodec_metric_file_close(&in);
     geodec_christoffel_clear(&g);
     geodec_mem_free(x);
     return st;

@@ -50,7 +50,7 @@ static const cli_tool tool = {
 };
 
 /* Reads starts [count][n] and velocities from FILE. The velocities are normalised in g. */
-static geodec_status read_draws(const geodec_harness_space *in, double **x0, double **v0, geodec_err *err)
+static geodec_status read_draws(const geodec_metric_file *in, double **x0, double **v0, geodec_err *err)
 {
     const int64_t n = in->metric.n;
     int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, n};
@@ -66,7 +66,7 @@ static geodec_status read_draws(const geodec_harness_space *in, double **x0, dou
 }
 
 /* --plan */
-static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_harness_space *in, geodec_err *err)
+static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_metric_file *in, geodec_err *err)
 {
     geodec_size size;
     needs_inputs(c->needs, stage);
@@ -80,7 +80,7 @@ static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_har
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_harness_space in = {0};
+    geodec_metric_file in = {0};
     geodec_geodesics g = {0};
     cli_stage stage = {0};
     double *x0 = NULL, *v0 = NULL;
@@ -93,8 +93,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (c->needs)
         GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
     else
-        GEODEC_TRY(geodec_harness_space_open(c->args[0], &in, err));
-    GEODEC_TRY(geodec_harness_space_check(&in, false, err));
+        GEODEC_TRY(geodec_metric_file_open(c->args[0], &in, err));
     if (no_hull) opt.hull_radius = -1;
     if (draws) {
         GEODEC_TRY(read_draws(&in, &x0, &v0, err));
@@ -111,7 +110,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_geodesics_say(&c->hooks, &g);
 done:
     stage_end(&stage);
-    geodec_harness_space_close(&in);
+    geodec_metric_file_close(&in);
     geodec_geodesics_clear(&g);
     GEODEC_FREE(x0, v0);
     return st;

@@ -8,7 +8,7 @@
 #include "cli/needs.h"
 #include "cli/ranks.h"
 #include "cli/stage.h"
-#include "lab/fisher/metric.h"
+#include "fisher/cloud_metric.h"
 
 #include <errno.h>
 #include <math.h>

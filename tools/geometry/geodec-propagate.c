@@ -100,7 +100,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *path_file = NULL;
-    geodec_harness_space in = {0};
+    geodec_metric_file in = {0};
     geodec_geodesics paths = {0};
     geodec_propagators r = {0};
     cli_stage stage = {0};
@@ -112,7 +112,6 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     const double begin = geodec_clock_process_seconds();
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
-    GEODEC_TRY(geodec_harness_space_check(&in, false, err));
     GEODEC_TRY(stage_open(&stage, &geodec_geodesics_kind, c->args[1], &path_file, err));
     GEODEC_TRY(geodec_geodesics_read(path_file, &paths, err));
     if (c->needs) {
@@ -135,7 +134,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                 (long long)(r.paths.paths - ok));
 done:
     stage_end(&stage);
-    geodec_harness_space_close(&in);
+    geodec_metric_file_close(&in);
     geodec_geodesics_clear(&paths);
     geodec_propagators_clear(&r);
     return st;

@@ -59,7 +59,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL, *activations = NULL;
-    geodec_harness_space metric = {0};
+    geodec_metric_file metric = {0};
     geodec_propagators g = {0};
     geodec_records r = {0};
     geodec_lookup_trial trial = {0};
@@ -91,7 +91,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_records_say(&c->hooks, &r, &trial, seconds);
 done:
     stage_end(&stage);
-    geodec_harness_space_close(&metric);
+    geodec_metric_file_close(&metric);
     geodec_propagators_clear(&g);
     geodec_records_clear(&r);
     geodec_mem_free(x);

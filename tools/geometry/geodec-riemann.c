@@ -48,7 +48,7 @@ static const cli_tool tool = {
 };
 
 /* --plan */
-static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_harness_space *in,
+static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_metric_file *in,
                           const geodec_geodesics *paths, geodec_err *err)
 {
     geodec_size size;
@@ -100,7 +100,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *path_file = NULL;
-    geodec_harness_space in = {0};
+    geodec_metric_file in = {0};
     geodec_geodesics paths = {0};
     geodec_riemann r = {0};
     cli_stage stage = {0};
@@ -110,7 +110,6 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     const double begin = geodec_clock_process_seconds();
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
-    GEODEC_TRY(geodec_harness_space_check(&in, false, err));
     if (draws) {
         int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, in.metric.n};
         GEODEC_TRY(geodec_foreign_read(draws, "/riemann/points", 2, shape, NULL, &x, err));
@@ -143,7 +142,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     say(c, &r, &in.metric, pairs);
 done:
     stage_end(&stage);
-    geodec_harness_space_close(&in);
+    geodec_metric_file_close(&in);
     geodec_geodesics_clear(&paths);
     geodec_riemann_clear(&r);
     geodec_mem_free(x);

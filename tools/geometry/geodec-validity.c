@@ -77,7 +77,7 @@ static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_spa
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_harness_space in = {0};
+    geodec_metric_file in = {0};
     geodec_validity v = {0}, sphere = {0}, cases[GEODEC_VALIDITY_CASES] = {{0}};
     cli_stage stage = {0};
     double *x0 = NULL, *v0 = NULL;
@@ -142,7 +142,7 @@ static geodec_status run(const cli *c, geodec_err *err)
         geodec_validity_say(&c->hooks, geodec_metric_type_name(geodec_validity_case_kind(w)), &cases[w]);
 done:
     stage_end(&stage);
-    geodec_harness_space_close(&in);
+    geodec_metric_file_close(&in);
     geodec_validity_clear(&v);
     geodec_validity_clear(&sphere);
     for (int w = 0; w < GEODEC_VALIDITY_CASES; w++) geodec_validity_clear(&cases[w]);

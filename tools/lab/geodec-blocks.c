@@ -1,6 +1,6 @@
 /* geodec-blocks: prediction of block summaries of a text from those of other texts. */
 #include "chain/metric.h"
-#include "cli/charts.h"
+#include "cli/lab/charts.h"
 #include "cli/stage.h"
 #include "lab/blocks/correct.h"
 #include "lab/harness/trajectories.h"

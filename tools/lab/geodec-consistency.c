@@ -1,7 +1,7 @@
 /* geodec-consistency: fit of the metric of one half of the texts to the states of the other half. */
 #include "base/mem.h"
-#include "cli/charts.h"
 #include "cli/cloud.h"
+#include "cli/lab/charts.h"
 #include "cli/stage.h"
 #include "lab/consistency/correct.h"
 

@@ -1,6 +1,6 @@
 /* geodec-geodesicity: prediction of residual streams by geodesics. */
 #include "base/mem.h"
-#include "cli/charts.h"
+#include "cli/lab/charts.h"
 #include "cli/stage.h"
 #include "lab/geodesicity/cases.h"
 

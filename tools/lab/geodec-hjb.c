@@ -34,7 +34,7 @@ static const cli_tool tool = {
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_harness_space in = {0};
+    geodec_metric_file in = {0};
     geodec_artifact *states = NULL;
     geodec_activations v = {0};
     geodec_hjb h = {0};
@@ -76,7 +76,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     cli_say(c, "order of the residual of geodesics in the step: %.2f (expected: 4)", h.order);
 done:
     stage_end(&stage);
-    geodec_harness_space_close(&in);
+    geodec_metric_file_close(&in);
     GEODEC_FREE(basis, mean);
     return st;
 }

@@ -37,14 +37,12 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     cli_stage stage = {0};
     bool part;
-    geodec_harness_space s = {0};
+    geodec_metric_file s = {0};
     geodec_injectivity r = {0};
     double nn[4] = {0}, period[64];
     opt.seed = c->seed;
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_space(&stage, c->args[0], &s, err));
-    if (s.metric.kind == GEODEC_METRIC_PUBLISHED)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "the published manifold has no derivatives: use geodec-published");
     for (int i = 0; i < 64; i++) period[i] = 1;
     GEODEC_TRY(stage_sweep(&stage, shard, joined, &opt.sweep, err));
     GEODEC_TRY(geodec_injectivity_run(s.space, s.metric.points, s.metric.point,
@@ -64,7 +62,7 @@ static geodec_status run(const cli *c, geodec_err *err)
             r.sphere, r.torus);
 done:
     stage_end(&stage);
-    geodec_harness_space_close(&s);
+    geodec_metric_file_close(&s);
     geodec_injectivity_clear(&r);
     return st;
 }

@@ -3,7 +3,7 @@
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "chain/coverage.h"
-#include "cli/published_chain.h"
+#include "cli/lab/published_chain.h"
 #include "cli/stage.h"
 #include "drafters/onedecode_ref.h"
 #include "io/foreign.h"

@@ -33,7 +33,7 @@ static geodec_status measure(cli_stage *stage, geodec_resonance_options *o, geod
     geodec_status st = GEODEC_OK;
     const cli *c = stage->c;
     geodec_artifact *in = NULL;
-    geodec_harness_space s = {0};
+    geodec_metric_file s = {0};
     geodec_geodesics g = {0};
     GEODEC_TRY(stage_space(stage, c->args[0], &s, err));
     GEODEC_TRY(stage_hold(stage, &geodec_geodesics_kind, c->args[1], &in, err));
@@ -53,7 +53,7 @@ static geodec_status measure(cli_stage *stage, geodec_resonance_options *o, geod
     GEODEC_TRY(stage_add(stage, in, err));
 done:
     geodec_geodesics_clear(&g);
-    geodec_harness_space_close(&s);
+    geodec_metric_file_close(&s);
     return st;
 }
 

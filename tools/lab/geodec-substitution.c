@@ -1,5 +1,5 @@
 /* geodec-substitution: next hidden states from records of earlier steps, instead of a pass of the model. */
-#include "cli/charts.h"
+#include "cli/lab/charts.h"
 #include "cli/stage.h"
 #include "lab/substitution/measure.h"
 

@@ -1,5 +1,5 @@
 /* geodec-varadhan: test whether the gradients of attention point along geodesics, as those of a heat kernel do. */
-#include "cli/charts.h"
+#include "cli/lab/charts.h"
 #include "cli/stage.h"
 #include "lab/varadhan/cases.h"
 #include "session/layer_list.h"

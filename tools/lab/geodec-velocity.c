@@ -1,6 +1,6 @@
 /* geodec-velocity: prediction of the next step of a residual stream. */
 #include "base/mem.h"
-#include "cli/charts.h"
+#include "cli/lab/charts.h"
 #include "cli/stage.h"
 #include "lab/velocity/cases.h"
 

@@ -1,6 +1,7 @@
 /* geodec-verify-geometry: check of a Riemannian geometry; names the convention that a failing field follows. */
 #include "base/mem.h"
 #include "cli/space.h"
+#include "lab/harness/space.h"
 #include "lab/verification/input.h"
 #include "lab/verification/report.h"
 
@@ -71,14 +72,16 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (output) GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_verification_controls(c->seed, &control, err));
     if (geodec_verification_input_is_artifact(path)) {
-        GEODEC_TRY(stage_space(&stage, path, &space, err));
-        if (!known && geodec_verification_input_curvature(&space.metric, &k)) o.curvature = &k;
-        GEODEC_TRY(geodec_verification_input_points(&space.metric, space.space, samples, &x, &f.points, err));
+        geodec_artifact *file = NULL;
+        GEODEC_TRY(stage_space_file(&stage, path, &file, err));
+        GEODEC_TRY(geodec_harness_space_take(file, &space, err));
+        if (!known && geodec_verification_input_curvature(&space.of.metric, &k)) o.curvature = &k;
+        GEODEC_TRY(geodec_verification_input_points(&space.of.metric, space.space, samples, &x, &f.points, err));
         f.x = x;
         GEODEC_TRY_MSG(geodec_verification_space(space.space, f.points, x, &o, c->pool, &c->hooks, &v, err), "%s",
                        path);
         (void)snprintf(subject, sizeof subject, "%.200s (%s)", slash ? slash + 1 : path,
-                       geodec_metric_type_name(space.metric.kind));
+                       geodec_metric_type_name(space.of.metric.kind));
     } else {
         GEODEC_TRY(geodec_verification_input_read(path, group, &a, &f, err));
         GEODEC_TRY(stage_file(&stage, path, err));

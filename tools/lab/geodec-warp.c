@@ -37,7 +37,7 @@ static const cli_tool tool = {
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_harness_space in = {0};
+    geodec_metric_file in = {0};
     geodec_warp field = {0}, sphere = {0}, flat = {0};
     cli_stage stage = {0};
     bool part;
@@ -61,7 +61,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     cli_say(c, "zero strength: nothing changed");
 done:
     stage_end(&stage);
-    geodec_harness_space_close(&in);
+    geodec_metric_file_close(&in);
     geodec_warp_clear(&field);
     geodec_warp_clear(&sphere);
     geodec_warp_clear(&flat);

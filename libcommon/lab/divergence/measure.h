@@ -5,8 +5,8 @@
 
 #include "base/hooks.h"
 #include "chain/metric.h"
+#include "fisher/model_states.h"
 #include "lab/divergence/correct.h"
-#include "lab/harness/model_states.h"
 
 enum { GEODEC_DIVERGENCE_METRICS = 8 };
 typedef struct geodec_divergence_work {

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/harness/kl_internal.h"
+#include "fisher/kl_internal.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
 #include "session/model.h"

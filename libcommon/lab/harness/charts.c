@@ -1,7 +1,7 @@
 #include "lab/harness/charts.h"
 
 #include "base/mem.h"
-#include "lab/harness/space.h"
+#include "chain/metric_file.h"
 #include "linalg/expm.h"
 #include "session/layer_list.h"
 
@@ -116,7 +116,7 @@ geodec_status geodec_harness_charts_layers(const geodec_harness_charts *s, const
 
 /* Texts of the metric's points, which must be rows of these activations: otherwise it is unknown which are held out.
  * Points that are no states (of a space known in closed form) belong to no text: *text stays NULL. */
-static geodec_status texts_of(const geodec_harness_charts *s, const geodec_harness_space *in, int32_t **text,
+static geodec_status texts_of(const geodec_harness_charts *s, const geodec_metric_file *in, int32_t **text,
                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -148,15 +148,14 @@ geodec_status geodec_harness_charts_file(const geodec_harness_charts *s, geodec_
                                          geodec_harness_charts_fn fn, void *ctx, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_harness_space in = {0};
+    geodec_metric_file in = {0};
     geodec_harness_chart_options co = geodec_harness_chart_defaults();
     geodec_harness_charted c = {0};
     double *basis = NULL, *mean = NULL;
     int32_t *text = NULL;
     int64_t d, n, layer;
-    GEODEC_TRY(geodec_harness_space_open(metric, &in, err));
+    GEODEC_TRY(geodec_metric_file_open(metric, &in, err));
     GEODEC_TRY(geodec_provenance_add_artifact(p, in.file, err));
-    GEODEC_TRY(geodec_harness_space_check(&in, false, err));
     if (in.field && !in.metric.log_g)
         GEODEC_THROW(GEODEC_LIMIT, "%s: its matrices are too many for this experiment", metric);
     GEODEC_TRY(geodec_artifact_dim(in.file, "d", &d, err));
@@ -184,7 +183,7 @@ geodec_status geodec_harness_charts_file(const geodec_harness_charts *s, geodec_
     GEODEC_TRY_MSG(fn(ctx, &c, co.index, &f, geodec_metric_type_name(in.metric.kind), err), "%s", metric);
 done:
     geodec_harness_charted_clear(&c);
-    geodec_harness_space_close(&in);
+    geodec_metric_file_close(&in);
     GEODEC_FREE(basis, mean, text);
     return st;
 }

@@ -3,7 +3,7 @@
 #ifndef GEODEC_LAB_HARNESS_CHARTS_H
 #define GEODEC_LAB_HARNESS_CHARTS_H
 
-#include "lab/harness/model_states.h"
+#include "fisher/model_states.h"
 #include "lab/harness/trajectories.h"
 
 /* The options of these experiments. */

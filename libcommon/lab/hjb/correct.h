@@ -1,4 +1,4 @@
-/* Residuals of the geodesic equation (lab/harness/residual.h) over classes of trajectories.
+/* Residuals of the geodesic equation (shf/residual.h) over classes of trajectories.
  *
  *     geodesic   of the metric itself, from points of the cloud towards their nearest neighbours: the residual is
  *                zero up to the step; its order (4) is measured by halving the step
@@ -20,8 +20,8 @@
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "chain/activations.h"
-#include "lab/harness/residual.h"
 #include "linalg/stats.h"
+#include "shf/residual.h"
 
 typedef enum geodec_hjb_class {
     GEODEC_HJB_GEODESIC,

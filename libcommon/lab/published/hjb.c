@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/vec_internal.h"
 #include "io/foreign.h"
-#include "lab/harness/residual.h"
+#include "shf/residual.h"
 
 geodec_status geodec_hjb_published(const geodec_harness_manifold *m, int64_t nodes, const double *xs, double *total,
                                    double *kinetic, double *curvature, geodec_err *err)

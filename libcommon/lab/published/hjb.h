@@ -23,7 +23,7 @@ enum { GEODEC_PUBLISHED_HJB_CLASSES = 3 };
 typedef struct geodec_hjb_published_means {
     int64_t paths;
     double total, kinetic, curvature;
-    double covariant, connection; /* of lab/harness/residual.h in the smooth field: the control */
+    double covariant, connection; /* of shf/residual.h in the smooth field: the control */
 } geodec_hjb_published_means;
 GEODEC_API extern const geodec_kind geodec_hjb_published_kind;
 GEODEC_API geodec_status geodec_hjb_published_write(const geodec_hjb_published_means *row, int64_t points, int64_t n,

@@ -3,7 +3,7 @@
 #ifndef GEODEC_LAB_SUBSTITUTION_MEASURE_H
 #define GEODEC_LAB_SUBSTITUTION_MEASURE_H
 
-#include "lab/harness/model_states.h"
+#include "fisher/model_states.h"
 #include "lab/harness/trajectories.h"
 #include "lab/substitution/correct.h"
 

@@ -2,7 +2,7 @@
  * of, against the metric of the whole stream, and along directions the output cannot feel. */
 #include "../reference/check.h"
 #include "../reference/models.h"
-#include "lab/harness/fisher_metric.h"
+#include "fisher/fisher_metric.h"
 #include "linalg/blas.h"
 #include "linalg/lapack.h"
 #include "support/support.h"

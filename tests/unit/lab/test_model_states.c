@@ -2,10 +2,10 @@
  * reference: rows and their texts, predictions of the next state, divergences, queries of attention, substitutes. */
 #include "../reference/models.h"
 #include "base/mem.h"
+#include "fisher/cloud_metric.h"
 #include "geometry/pca.h"
 #include "io/h5.h"
 #include "lab/divergence/measure.h"
-#include "lab/fisher/metric.h"
 #include "lab/substitution/measure.h"
 #include "lab/varadhan/cases.h"
 #include "lab/velocity/cases.h"

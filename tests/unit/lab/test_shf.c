@@ -1,7 +1,7 @@
 /* The penalty on residual streams: its value, its derivative by the states, and its invariances. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/shf/correct.h"
+#include "shf/shf.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -3,7 +3,7 @@
 #define GEODEC_LAB_HARNESS_MODEL_STATES_H
 
 #include "chain/activations.h"
-#include "lab/harness/fisher_metric.h"
+#include "fisher/fisher_metric.h"
 
 typedef struct geodec_model_states {
     const geodec_artifact *file; /* activations; the caller's */

@@ -1,4 +1,4 @@
-#include "cli/published_chain.h"
+#include "cli/lab/published_chain.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"
@@ -7,6 +7,7 @@
 #include "cli/cloud.h"
 #include "cli/space.h"
 #include "io/foreign.h"
+#include "lab/harness/space.h"
 #include "lab/published/propagators.h"
 #include "linalg/stats.h"
 
@@ -79,8 +80,14 @@ done:
 static geodec_status open_metric(cli_stage *stage, bool added, geodec_harness_space *in, geodec_err *err)
 {
     const char *path = stage->c->args[1];
-    GEODEC_PASS(added ? stage_space(stage, path, in, err) : geodec_harness_space_open(path, in, err));
-    return geodec_harness_space_check(in, true, err);
+    geodec_artifact *file = NULL;
+    GEODEC_PASS(added ? stage_space_file(stage, path, &file, err)
+                      : geodec_artifact_open(&geodec_metric_kind, path, &file, err));
+    GEODEC_PASS(geodec_harness_space_take(file, in, err));
+    if (!in->published)
+        GEODEC_FAIL(GEODEC_INVAL, "%s is of kind %s; geodec-published metric makes the published one", path,
+                    geodec_metric_type_name(in->of.metric.kind));
+    return GEODEC_OK;
 }
 
 /* The control is the exact derivative of the field without the harness's anchors. */
@@ -97,22 +104,22 @@ geodec_status published_christoffel(const cli *c, const published_chain *o, geod
     GEODEC_TRY(stage_begin(&stage, c, o->output, err));
     GEODEC_TRY(open_metric(&stage, true, &in, err));
     opt.step = o->h;
-    if (opt.step == 0) GEODEC_TRY(geodec_artifact_get_f64(in.file, "published_h", &opt.step, err));
+    if (opt.step == 0) GEODEC_TRY(geodec_artifact_get_f64(in.of.file, "published_h", &opt.step, err));
     geodec_harness_fitted_init(&fitted, in.published, opt.step);
-    GEODEC_TRY(geodec_metric_field(&in.metric, &smooth, err));
+    GEODEC_TRY(geodec_metric_field(&in.of.metric, &smooth, err));
     if (o->control >= 0) opt.control = o->control;
     opt.deriv = GEODEC_DERIV_FD;
     opt.table = in.published->gamma;
     opt.other = geodec_rbf_space(smooth);
-    GEODEC_TRY(geodec_christoffel_compute(&fitted.space, in.metric.points, in.metric.point, &opt, c->pool, &c->hooks,
-                                          &g, err));
+    GEODEC_TRY(geodec_christoffel_compute(&fitted.space, in.of.metric.points, in.of.metric.point, &opt, c->pool,
+                                          &c->hooks, &g, err));
     STAGE_WRITE(&stage, &geodec_christoffel_kind,
-                geodec_christoffel_write(&g, in.metric.point, "samples", in.metric.sigma, stage.out, err));
+                geodec_christoffel_write(&g, in.of.metric.point, "samples", in.of.metric.sigma, stage.out, err));
     GEODEC_TRY(geodec_stats_median(g.points, g.largest, &median, err));
     cli_say(c,
             "%lld samples, dimension %lld: median max |Gamma| %.3g, metric residual at most %.1e, analytic control "
             "within %.1e",
-            (long long)g.points, (long long)in.metric.n, median, g.worst_residual, g.worst_gap);
+            (long long)g.points, (long long)in.of.metric.n, median, g.worst_residual, g.worst_gap);
 done:
     stage_end(&stage);
     geodec_rbf_destroy(smooth);
@@ -138,7 +145,7 @@ geodec_status published_geodesic(const cli *c, const published_chain *o, geodec_
     GEODEC_TRY(stage_begin(&stage, c, o->output, err));
     GEODEC_TRY(open_metric(&stage, false, &in, err));
     if (o->draws) { /* velocities are not normalised */
-        int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, in.metric.n};
+        int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, in.of.metric.n};
         GEODEC_TRY(geodec_foreign_read(o->draws, "/geodesic/x0", 2, shape, NULL, &x0, err));
         GEODEC_TRY(geodec_foreign_read(o->draws, "/geodesic/v0", 2, shape, NULL, &v0, err));
         opt.velocity = GEODEC_VELOCITY_GIVEN;
@@ -147,8 +154,8 @@ geodec_status published_geodesic(const cli *c, const published_chain *o, geodec_
         opt.starts = shape[0];
         GEODEC_TRY(stage_file(&stage, o->draws, err));
     }
-    GEODEC_TRY(geodec_geodesics_compute(&in.metric, in.space, in.file, &opt, c->pool, &c->hooks, &g, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&stage.p, in.file, err));
+    GEODEC_TRY(geodec_geodesics_compute(&in.of.metric, in.space, in.of.file, &opt, c->pool, &c->hooks, &g, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&stage.p, in.of.file, err));
     STAGE_WRITE(&stage, &geodec_geodesics_kind, geodec_geodesics_write(&g, stage.out, err));
     geodec_geodesics_say(&c->hooks, &g);
 done:
@@ -178,7 +185,7 @@ geodec_status published_riemann(const cli *c, const published_chain *o, geodec_e
     GEODEC_TRY(stage_begin(&stage, c, o->output, err));
     GEODEC_TRY(open_metric(&stage, true, &in, err));
     if (o->draws) {
-        int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, in.metric.n};
+        int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, in.of.metric.n};
         GEODEC_TRY(geodec_foreign_read(o->draws, "/riemann/points", 2, shape, NULL, &x, err));
         GEODEC_TRY(stage_file(&stage, o->draws, err));
         opt.x = x;
@@ -188,14 +195,15 @@ geodec_status published_riemann(const cli *c, const published_chain *o, geodec_e
         GEODEC_TRY(stage_open(&stage, &geodec_geodesics_kind, c->args[2], &path_file, err));
         GEODEC_TRY(geodec_geodesics_read(path_file, &paths, err));
     }
-    GEODEC_TRY(geodec_riemann_compute(&in.metric, in.space, along ? &paths : NULL, &opt, c->pool, &c->hooks, &r, err));
+    GEODEC_TRY(
+        geodec_riemann_compute(&in.of.metric, in.space, along ? &paths : NULL, &opt, c->pool, &c->hooks, &r, err));
     STAGE_WRITE(&stage, &geodec_riemann_kind, geodec_artifact_save(stage.out, &r, err));
     const geodec_curvature_check *w = &r.worst;
     const double *m = r.median_abs_scalar;
     cli_say(c,
             "%lld points in %lld coordinates: median |scalar curvature| %.3g at samples, %.3g at midpoints, %.3g on "
             "paths; symmetries within %.0e, Bianchi %.0e",
-            (long long)r.points, (long long)in.metric.n, m[GEODEC_PLACE_SAMPLE], m[GEODEC_PLACE_MIDPOINT],
+            (long long)r.points, (long long)in.of.metric.n, m[GEODEC_PLACE_SAMPLE], m[GEODEC_PLACE_MIDPOINT],
             m[GEODEC_PLACE_PATH], w->first_pair > w->exchange ? w->first_pair : w->exchange, w->bianchi);
 done:
     stage_end(&stage);

@@ -59,7 +59,7 @@ static geodec_status query_records(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *file = NULL;
-    geodec_harness_space in = {0};
+    geodec_metric_file in = {0};
     geodec_records r = {0};
     geodec_lookup *l = NULL;
     int32_t *row = NULL;
@@ -69,7 +69,7 @@ static geodec_status query_records(const cli *c, geodec_err *err)
         GEODEC_THROW(GEODEC_INVAL, "--output: a query of records writes no file");
     GEODEC_TRY(geodec_artifact_open(&geodec_records_kind, c->args[0], &file, err));
     GEODEC_TRY(geodec_records_read(file, &r, err));
-    GEODEC_TRY(geodec_harness_space_open(c->args[1], &in, err));
+    GEODEC_TRY(geodec_metric_file_open(c->args[1], &in, err));
     if (r.n != in.metric.n)
         GEODEC_THROW(GEODEC_FORMAT, "records of dimension %lld in a metric of dimension %lld", (long long)r.n,
                      (long long)in.metric.n);
@@ -94,7 +94,7 @@ static geodec_status query_records(const cli *c, geodec_err *err)
 done:
     geodec_lookup_destroy(l);
     geodec_records_clear(&r);
-    geodec_harness_space_close(&in);
+    geodec_metric_file_close(&in);
     geodec_artifact_close(file);
     GEODEC_FREE(row, at);
     return st;

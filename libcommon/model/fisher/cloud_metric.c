@@ -1,4 +1,4 @@
-#include "lab/fisher/metric.h"
+#include "fisher/cloud_metric.h"
 
 #include "base/mem.h"
 #include "linalg/expm.h"

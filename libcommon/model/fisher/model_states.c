@@ -1,4 +1,4 @@
-#include "lab/harness/model_states.h"
+#include "fisher/model_states.h"
 
 #include "base/mem.h"
 

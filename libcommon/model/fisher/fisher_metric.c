@@ -1,8 +1,8 @@
-#include "lab/harness/fisher_metric.h"
+#include "fisher/fisher_metric.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/harness/kl_internal.h"
+#include "fisher/kl_internal.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
 #include "linalg/stats.h"

@@ -4,7 +4,7 @@
 
 #include "chain/cloud.h"
 #include "chain/metric.h"
-#include "lab/harness/model_states.h"
+#include "fisher/model_states.h"
 
 /* Medians over the points, of the matrices before and after the ridge. */
 typedef struct geodec_fisher_medians {

@@ -1,7 +1,7 @@
 /* A penalty for training that makes residual streams geodesics (the SHF loss of the manuscripts, corrected).
  *
  * The path of a token is its residual stream after each block, s_1 .. s_L, in a chart of n principal directions. With
- * the residual r_l = D2 s_l + Gamma(s_l)(Dc s_l, Dc s_l) of the geodesic equation (lab/harness/residual.h) the penalty
+ * the residual r_l = D2 s_l + Gamma(s_l)(Dc s_l, Dc s_l) of the geodesic equation (shf/residual.h) the penalty
  * of a token is the squared turn of its path,
  *
  *     P = sum_l |r_l|^2 / sum_l |Dc s_l|^2,

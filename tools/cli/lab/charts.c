@@ -1,4 +1,4 @@
-#include "cli/charts.h"
+#include "cli/lab/charts.h"
 
 geodec_status stage_charts(cli_stage *stage, const char *activations, geodec_harness_charts *s, geodec_err *err)
 {

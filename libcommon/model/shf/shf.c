@@ -1,4 +1,4 @@
-#include "lab/shf/correct.h"
+#include "shf/shf.h"
 
 #include "base/choose.h"
 #include "base/mem.h"
@@ -6,7 +6,7 @@
 #include "chain/metric.h"
 #include "geometry/pca.h"
 #include "geometry/space_closed.h"
-#include "lab/harness/residual.h"
+#include "shf/residual.h"
 
 #include <math.h>
 #include <stdio.h>

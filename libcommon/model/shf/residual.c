@@ -1,4 +1,4 @@
-#include "lab/harness/residual.h"
+#include "shf/residual.h"
 
 #include "base/mem.h"
 #include "base/vec_internal.h"
