@@ -19,6 +19,7 @@
  * Columns: p, encoding, changes, share (bytes relative to 1.6 bits a weight), expected and floor (controls: closed form
  * of the code; entropy), apply_ns and encode_ns a change, the fastest of rounds, load. */
 #include "base/clock.h"
+#include "base/cpu_internal.h"
 #include "base/f16.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -198,10 +199,7 @@ static void flush(const uint8_t *p, int64_t n)
     for (int64_t i = 0; i < n; i += 64) _mm_clflush(p + i);
     _mm_mfence();
 }
-static bool has_vnni(void)
-{
-    return geodec_kernels_isa_available(GEODEC_ISA_AVX512) && __builtin_cpu_supports("avx512vnni");
-}
+static bool has_vnni(void) { return geodec__cpu() & GEODEC__CPU_VNNI; }
 #else
 static void probe(const world *w) { (void)w; }
 static void flush(const uint8_t *p, int64_t n) { (void)p, (void)n; }

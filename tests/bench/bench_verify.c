@@ -18,6 +18,7 @@
  * cannot be faster than either. If v(b) is near the ratio of arith_us(b) to T(1), a row costs its arithmetic.
  */
 #include "base/clock.h"
+#include "base/cpu_internal.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/rng.h"
@@ -138,7 +139,7 @@ static double float_peak(geodec_pool *pool, geodec_isa isa)
 static double integer_peak(geodec_pool *pool, geodec_isa isa)
 {
 #if defined(__x86_64__)
-    if (isa == GEODEC_ISA_AVX512 && __builtin_cpu_supports("avx512vnni")) return peak_of(pool, peak_vnni);
+    if (isa == GEODEC_ISA_AVX512 && geodec__cpu() & GEODEC__CPU_VNNI) return peak_of(pool, peak_vnni);
 #endif
     return 2 * float_peak(pool, isa);
 }
@@ -179,7 +180,7 @@ static void read_task(void *ctx, int64_t task, int worker)
     const reading *r = ctx;
     const int64_t lines = r->words / 8, begin = lines * task / r->threads, end = lines * (task + 1) / r->threads;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) {
+    if (geodec__cpu() & GEODEC__CPU_AVX2) {
         read_lines(r->data, begin, end);
         return;
     }

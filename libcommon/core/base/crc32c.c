@@ -1,5 +1,6 @@
 #include "base/crc32c.h"
 
+#include "base/cpu_internal.h"
 #include "base/crc32c_internal.h"
 
 #include <pthread.h>
@@ -67,9 +68,7 @@ static void make_tables(void)
         }
     make_shift(LONG_LOG2, tables.past_long);
     make_shift(SHORT_LOG2, tables.past_short);
-#if defined(__x86_64__)
-    tables.has_instruction = __builtin_cpu_supports("sse4.2");
-#endif
+    tables.has_instruction = geodec__cpu() & GEODEC__CPU_CRC32;
 }
 
 static void need_tables(void)

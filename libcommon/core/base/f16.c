@@ -1,12 +1,9 @@
 #include "base/f16.h"
 
+#include "base/cpu_internal.h"
 #include "base/f16_internal.h"
 
-#include <stdatomic.h>
 #include <string.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
 static uint32_t bits_of(float f)
 {
@@ -54,25 +51,8 @@ uint16_t geodec_f32_to_bf16(float f)
     return (uint16_t)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
 }
 
-/* __builtin_cpu_supports also checks that the operating system saves the wide registers. */
-static int has_f16c(void)
-{
-#if defined(__x86_64__)
-    unsigned a, b, c, d;
-    return __get_cpuid(1, &a, &b, &c, &d) && (c >> 29 & 1u) && __builtin_cpu_supports("avx2");
-#else
-    return 0;
-#endif
-}
-
 void geodec_f32_to_f16_n(const float *f, uint16_t *h, int64_t n)
 {
-    static atomic_int known; /* 1 no, 2 yes; cached, because the query takes microseconds in a virtual machine */
-    int have = atomic_load_explicit(&known, memory_order_relaxed);
-    if (!have) {
-        have = 1 + has_f16c();
-        atomic_store_explicit(&known, have, memory_order_relaxed);
-    }
-    int64_t i = have == 2 ? geodec__f32_to_f16_avx2(f, h, n) : 0;
+    int64_t i = geodec__cpu() & GEODEC__CPU_AVX2 ? geodec__f32_to_f16_avx2(f, h, n) : 0;
     for (; i < n; i++) h[i] = geodec_f32_to_f16(f[i]);
 }

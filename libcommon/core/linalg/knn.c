@@ -1,5 +1,6 @@
 #include "linalg/knn.h"
 
+#include "base/cpu_internal.h"
 #include "base/mem.h"
 #include "base/vec_internal.h"
 #include "linalg/blas.h"
@@ -137,10 +138,8 @@ done:
 const geodec__knn_kernels *geodec__knn_best(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-        return &geodec__knn_vnni;
-    if (__builtin_cpu_supports("avx2")) return &geodec__knn_avx2;
+    if (geodec__cpu() & GEODEC__CPU_VNNI) return &geodec__knn_vnni;
+    if (geodec__cpu() & GEODEC__CPU_AVX2) return &geodec__knn_avx2;
 #endif
     return NULL;
 }

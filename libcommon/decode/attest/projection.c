@@ -1,18 +1,17 @@
 /* Residues and the choice of a table; the reference is in projection_scalar.c. */
 #include "attest/projection_internal.h"
 
+#include "kernels/isa_internal.h"
+
 enum { BITS = GEODEC__PROJECTION_PRIME };
 #define P GEODEC__PROJECTION_P
 
 const geodec__projection_ops *geodec__projection_for(geodec_isa isa)
 {
 #if defined(__x86_64__)
-    const bool any = isa == GEODEC_ISA_AUTO;
-    if ((any || isa == GEODEC_ISA_AVX512) && geodec_kernels_isa_available(GEODEC_ISA_AVX512) &&
-        __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512ifma") &&
-        __builtin_cpu_supports("avx512vbmi"))
-        return &geodec__projection_vbmi;
-    if (isa != GEODEC_ISA_SCALAR && geodec_kernels_isa_available(GEODEC_ISA_AVX2)) return &geodec__projection_avx2;
+    const unsigned has = geodec__isa_cpu(isa), all = GEODEC__CPU_VNNI | GEODEC__CPU_IFMA | GEODEC__CPU_VBMI;
+    if ((has & all) == all) return &geodec__projection_vbmi;
+    if (has & GEODEC__CPU_AVX2) return &geodec__projection_avx2;
 #endif
     (void)isa;
     return &geodec__projection_scalar;

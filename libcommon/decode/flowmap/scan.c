@@ -1,5 +1,7 @@
 #include "flowmap/scan_internal.h"
 
+#include "base/cpu_internal.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -53,12 +55,9 @@ const geodec__flowmap_scan_kernels geodec__flowmap_scan_scalar = SCAN_KERNELS("s
 const geodec__flowmap_scan_kernels *geodec__flowmap_scan_best(void)
 {
 #if defined(__x86_64__)
-    if (geodec__flowmap_scan_vnni.name && __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-        return &geodec__flowmap_scan_vnni;
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-        return &geodec__flowmap_scan_avx512;
-    if (__builtin_cpu_supports("avx2")) return &geodec__flowmap_scan_avx2;
+    if (geodec__flowmap_scan_vnni.name && geodec__cpu() & GEODEC__CPU_VNNI) return &geodec__flowmap_scan_vnni;
+    if (geodec__cpu() & GEODEC__CPU_AVX512) return &geodec__flowmap_scan_avx512;
+    if (geodec__cpu() & GEODEC__CPU_AVX2) return &geodec__flowmap_scan_avx2;
 #endif
     return &geodec__flowmap_scan_scalar;
 }

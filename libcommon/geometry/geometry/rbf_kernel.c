@@ -1,4 +1,5 @@
 #define PORTABLE
+#include "base/cpu_internal.h"
 #include "geometry/rbf_kernel_internal.h"
 
 #define VARIANT(name) name##_scalar
@@ -28,9 +29,8 @@ const geodec__rbf_kernels geodec__rbf_scalar = {
 const geodec__rbf_kernels *geodec__rbf_best(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-        return &geodec__rbf_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &geodec__rbf_avx2;
+    if (geodec__cpu() & GEODEC__CPU_AVX512) return &geodec__rbf_avx512;
+    if (geodec__cpu() & GEODEC__CPU_AVX2) return &geodec__rbf_avx2;
 #endif
     return &geodec__rbf_scalar;
 }

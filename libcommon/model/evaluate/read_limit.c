@@ -1,6 +1,7 @@
 #include "evaluate/read_limit.h"
 
 #include "base/clock.h"
+#include "base/cpu_internal.h"
 #include "base/mem.h"
 #include "base/unroll_internal.h"
 
@@ -50,8 +51,8 @@ __attribute__((target("avx512f"))) static uint64_t read_avx512(const uint8_t *p,
 static read_fn best_loads(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) return read_avx512;
-    if (__builtin_cpu_supports("avx2")) return read_avx2;
+    if (geodec__cpu() & GEODEC__CPU_AVX512) return read_avx512;
+    if (geodec__cpu() & GEODEC__CPU_AVX2) return read_avx2;
 #endif
     return read_baseline;
 }

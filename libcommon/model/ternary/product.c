@@ -1,9 +1,9 @@
 #include "base/finite.h"
 #include "base/mem.h"
+#include "kernels/isa_internal.h"
 #include "ternary/product_internal.h"
 
 #include <math.h>
-#include <stdatomic.h>
 
 enum { TASK = 64 /* rows */, MOST_VECTORS = 1 << 20, TILE = GEODEC__TERNARY_TILE, AHEAD = 8192 /* bytes */ };
 
@@ -14,25 +14,22 @@ int geodec__ternary_all(const geodec__ternary_ops *all[3])
     int n = 0;
     all[n++] = &geodec__ternary_scalar;
 #if defined(__x86_64__)
-    if (geodec_kernels_isa_available(GEODEC_ISA_AVX2)) all[n++] = &geodec__ternary_avx2;
-    if (geodec_kernels_isa_available(GEODEC_ISA_AVX512) && __builtin_cpu_supports("avx512vnni"))
-        all[n++] = &geodec__ternary_vnni;
+    if (geodec__cpu() & GEODEC__CPU_AVX2) all[n++] = &geodec__ternary_avx2;
+    if (geodec__cpu() & GEODEC__CPU_VNNI) all[n++] = &geodec__ternary_vnni;
 #endif
     return n;
 }
 
-/* Asking the processor takes microseconds in a virtual machine, so the answer is kept. */
 const geodec__ternary_ops *geodec__ternary_for(geodec_isa isa)
 {
-    static _Atomic(const geodec__ternary_ops *) known[4];
-    const int most = isa == GEODEC_ISA_SCALAR ? 1 : isa == GEODEC_ISA_AVX2 ? 2 : 3;
-    const geodec__ternary_ops *ops = atomic_load_explicit(&known[most], memory_order_acquire);
-    if (ops) return ops;
-    const geodec__ternary_ops *all[3];
-    const int n = geodec__ternary_all(all);
-    ops = all[(n < most ? n : most) - 1];
-    atomic_store_explicit(&known[most], ops, memory_order_release);
-    return ops;
+#if defined(__x86_64__)
+    const unsigned has = geodec__isa_cpu(isa);
+    if (has & GEODEC__CPU_VNNI) return &geodec__ternary_vnni;
+    if (has & GEODEC__CPU_AVX2) return &geodec__ternary_avx2;
+#else
+    (void)isa;
+#endif
+    return &geodec__ternary_scalar;
 }
 
 /* ---- activations ------------------------------------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 #include "train/ops_internal.h"
 
-#include "kernels/settings.h"
+#include "kernels/isa_internal.h"
 
 #include <stddef.h>
 
@@ -8,10 +8,9 @@ const geodec_ops_f32 *geodec__ops_f32(geodec_isa isa)
 {
     if (!geodec_kernels_isa_available(isa)) return NULL;
 #if defined(__x86_64__)
-    const bool best = isa == GEODEC_ISA_AUTO;
-    if (isa == GEODEC_ISA_AVX512 || (best && geodec_kernels_isa_available(GEODEC_ISA_AVX512)))
-        return &geodec__ops_f32_avx512;
-    if (isa == GEODEC_ISA_AVX2 || (best && geodec_kernels_isa_available(GEODEC_ISA_AVX2))) return &geodec__ops_f32_avx2;
+    const unsigned has = geodec__isa_cpu(isa);
+    if (has & GEODEC__CPU_AVX512) return &geodec__ops_f32_avx512;
+    if (has & GEODEC__CPU_AVX2) return &geodec__ops_f32_avx2;
 #endif
     return &geodec__ops_f32_scalar;
 }

@@ -1,4 +1,5 @@
 #include "base/clock.h"
+#include "base/cpu_internal.h"
 #include "base/f16.h"
 #include "base/finite.h"
 #include "base/mapped.h"
@@ -210,4 +211,27 @@ Test(base, thread_clock_counts_work_alone)
         for (int i = 0; i < 100000; i++) sum = sum + i;
     raw = raw_thread_seconds() - raw;
     cr_assert_float_eq(geodec_clock_thread_seconds() - first, raw, 0.1 * raw);
+}
+
+/* A bit stands for all instructions that files with its flags use (mk/config-default.mk), and the wider sets have the
+ * narrower ones. */
+Test(base, the_mask_of_the_processor_is_what_it_has)
+{
+    const unsigned has = geodec__cpu(), wide = GEODEC__CPU_VNNI | GEODEC__CPU_IFMA | GEODEC__CPU_VBMI;
+    cr_assert_eq(geodec__cpu(), has, "the same when asked again");
+#if defined(__x86_64__)
+    cr_assert_eq(!!(has & GEODEC__CPU_CRC32), !!__builtin_cpu_supports("sse4.2"));
+    if (has & GEODEC__CPU_AVX2) cr_assert(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+    if (has & GEODEC__CPU_AVX512)
+        cr_assert(has & GEODEC__CPU_AVX2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"));
+    if (has & (wide | GEODEC__CPU_POPCOUNT)) cr_assert(has & GEODEC__CPU_AVX512);
+    cr_assert_eq(!!(has & GEODEC__CPU_VNNI), has & GEODEC__CPU_AVX512 && __builtin_cpu_supports("avx512vnni"));
+#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+    cr_assert(has & GEODEC__CPU_AVX2, "this program would not run without it");
+#endif
+#else
+    (void)wide;
+    cr_assert_eq(has, 0);
+#endif
 }

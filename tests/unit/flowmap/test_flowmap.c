@@ -1,4 +1,5 @@
 /* The flow map: kernels and search against brute force, baking on a world of known flow, the file, the calibration. */
+#include "base/cpu_internal.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "flowmap/flow_world.h"
@@ -72,8 +73,7 @@ Test(flowmap, kernels_of_all_instruction_sets_agree_bit_for_bit)
     const geodec__flowmap_scan_kernels *all[] = {&geodec__flowmap_scan_avx2, &geodec__flowmap_scan_avx512,
                                                  &geodec__flowmap_scan_vnni},
                                        *ref = &geodec__flowmap_scan_scalar;
-    const bool wide = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-    const bool has[] = {__builtin_cpu_supports("avx2"), wide, wide && __builtin_cpu_supports("avx512vnni")};
+    const unsigned needs[] = {GEODEC__CPU_AVX2, GEODEC__CPU_AVX512, GEODEC__CPU_VNNI};
     geodec_rng r = geodec_rng_stream(3, 0);
     enum { BLOCKS = 37, GROUPS = 8, ROWS = 129, COLUMNS = 36 };
     static _Alignas(64) uint8_t block[BLOCKS * (GROUPS + 2) * 64];
@@ -107,7 +107,7 @@ Test(flowmap, kernels_of_all_instruction_sets_agree_bit_for_bit)
     }
     for (size_t v = 0; v < sizeof all / sizeof *all; v++) {
         const geodec__flowmap_scan_kernels *k = all[v];
-        if (!has[v] || !k->name) {
+        if (!(geodec__cpu() & needs[v]) || !k->name) {
             fprintf(stderr, "SKIP kernels %zu: the processor lacks them\n", v);
             continue;
         }

@@ -1,4 +1,5 @@
 /* The field's kernels against plain loops and against the contractions written out, on every instruction set here. */
+#include "base/cpu_internal.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "geometry/curvature.h"
@@ -73,7 +74,7 @@ static bool runs_here(const geodec__rbf_kernels *k)
 {
     if (!k->name) return false;
 #if defined(__x86_64__)
-    if (k == &geodec__rbf_avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (k == &geodec__rbf_avx2) return geodec__cpu() & GEODEC__CPU_AVX2;
     if (k == &geodec__rbf_avx512) return geodec__rbf_best() == k;
 #endif
     return true;

@@ -1,3 +1,4 @@
+#include "base/cpu_internal.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "linalg/apply.h"
@@ -36,7 +37,7 @@ Test(apply, kernels_agree_with_the_reference)
         test_ok(geodec_apply_init(n, a, &p, &err), &err);
         const geodec__small_kernels *all[] = {&geodec__small_scalar, NULL, p.kernels};
 #if defined(__x86_64__)
-        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) all[1] = &geodec__small_avx2;
+        if (geodec__cpu() & GEODEC__CPU_AVX2) all[1] = &geodec__small_avx2;
 #endif
         for (int k = 0; k < 3; k++)
             for (int64_t count = 0; count <= COUNT; count++) {

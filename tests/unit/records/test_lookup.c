@@ -1,3 +1,4 @@
+#include "base/cpu_internal.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "linalg/eig.h"
@@ -101,7 +102,7 @@ Test(lookup, instruction_sets_agree)
     enum { R = 1000, QUERIES = 19 };
     const geodec__lookup_kernels *set[3] = {&geodec__lookup_scalar, NULL, geodec__lookup_best()};
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) set[1] = &geodec__lookup_avx2;
+    if (geodec__cpu() & GEODEC__CPU_AVX2) set[1] = &geodec__lookup_avx2;
 #endif
     for (int64_t n = 1; n <= 9; n++)
         for (int size = 0; size < 3; size++) {
@@ -167,7 +168,7 @@ Test(lookup, badly_conditioned_metrics_are_searched_exactly)
     static const double spreads[] = {1, 2, 3.5};
     const geodec__lookup_kernels *set[3] = {&geodec__lookup_scalar, NULL, geodec__lookup_best()};
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) set[1] = &geodec__lookup_avx2;
+    if (geodec__cpu() & GEODEC__CPU_AVX2) set[1] = &geodec__lookup_avx2;
 #endif
     double *q = geodec_mem_new(R * 8, sizeof *q);
     int64_t evaluations = 0;

@@ -1,5 +1,6 @@
 #include "lab/integer/ntt/correlate.h"
 
+#include "base/cpu_internal.h"
 #include "base/mem.h"
 #include "integer/fixed/mulmod.h"
 #include "lab/integer/ntt/correlate_internal.h"
@@ -141,8 +142,8 @@ done:
 static geodec_isa isa_of(geodec_ntt_path path)
 {
     const bool wide = path == GEODEC_NTT_AUTO || path >= GEODEC_NTT_AVX512;
-    if (wide && geodec_kernels_isa_available(GEODEC_ISA_AVX512)) return GEODEC_ISA_AVX512;
-    if ((wide || path == GEODEC_NTT_AVX2) && geodec_kernels_isa_available(GEODEC_ISA_AVX2)) return GEODEC_ISA_AVX2;
+    if (wide && geodec__cpu() & GEODEC__CPU_AVX512) return GEODEC_ISA_AVX512;
+    if ((wide || path == GEODEC_NTT_AVX2) && geodec__cpu() & GEODEC__CPU_AVX2) return GEODEC_ISA_AVX2;
     return GEODEC_ISA_SCALAR;
 }
 

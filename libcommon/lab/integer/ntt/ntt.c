@@ -1,5 +1,6 @@
 #include "lab/integer/ntt/ntt_internal.h"
 
+#include "base/cpu_internal.h"
 #include "base/mem.h"
 
 struct geodec_ntt {
@@ -8,17 +9,9 @@ struct geodec_ntt {
     int64_t *position;                                  /* of A[bitrev(i)] in the order of the single kernel; NULL: i */
 };
 
-#if defined(__x86_64__)
-static bool has_ifma(void)
-{
-    return geodec_kernels_isa_available(GEODEC_ISA_AVX512) && __builtin_cpu_supports("avx512ifma");
-}
 /* Measured, moduli of 30 bits: IFMA is the fastest path of batches from the length of its blocks on, but not where
  * products of 32 bits are as fast (Zen 4: 1.1 to 1.5 times the time). */
-static bool prefers_ifma(void) { return !__builtin_cpu_is("amdfam19h"); }
-#else
-static bool prefers_ifma(void) { return false; }
-#endif
+static bool prefers_ifma(void) { return geodec__cpu() & GEODEC__CPU_IFMA && !(geodec__cpu() & GEODEC__CPU_AMD19H); }
 
 const geodec__ntt_kernel *geodec__ntt_kernel_for(geodec_ntt_path path, size_t word)
 {
@@ -30,12 +23,12 @@ const geodec__ntt_kernel *geodec__ntt_kernel_for(geodec_ntt_path path, size_t wo
         return narrow ? &geodec__ntt_scalar32 : &geodec__ntt_scalar64;
 #if defined(__x86_64__)
     case GEODEC_NTT_AVX2:
-        return narrow && geodec_kernels_isa_available(GEODEC_ISA_AVX2) ? &geodec__ntt_narrow_avx2 : NULL;
+        return narrow && geodec__cpu() & GEODEC__CPU_AVX2 ? &geodec__ntt_narrow_avx2 : NULL;
     case GEODEC_NTT_AVX512:
-        if (!geodec_kernels_isa_available(GEODEC_ISA_AVX512)) return NULL;
+        if (!(geodec__cpu() & GEODEC__CPU_AVX512)) return NULL;
         return narrow ? &geodec__ntt_narrow_avx512 : &geodec__ntt_wide_avx512;
     case GEODEC_NTT_IFMA:
-        if (!has_ifma()) return NULL;
+        if (!(geodec__cpu() & GEODEC__CPU_IFMA)) return NULL;
         return narrow ? &geodec__ntt_narrow_ifma : &geodec__ntt_wide_ifma;
 #endif
     default:

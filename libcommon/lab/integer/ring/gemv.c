@@ -1,7 +1,8 @@
-#include "base/names_internal.h"
 #include "lab/integer/ring/gemv_internal.h"
 
 #include "base/mem.h"
+#include "base/names_internal.h"
+#include "kernels/isa_internal.h"
 #include "lab/integer/ring/ring_internal.h"
 
 struct geodec_ring_matrix {
@@ -25,25 +26,24 @@ struct geodec_ring_vector {
 
 const geodec__gemv64 *geodec__gemv64_for(geodec_isa isa)
 {
+    if (!geodec_kernels_isa_available(isa)) return NULL;
 #if defined(__x86_64__)
-    const bool any = isa == GEODEC_ISA_AUTO;
-    if ((any || isa == GEODEC_ISA_AVX512) && geodec_kernels_isa_available(GEODEC_ISA_AVX512))
-        return &geodec__gemv64_avx512;
-    if ((any || isa == GEODEC_ISA_AVX2) && geodec_kernels_isa_available(GEODEC_ISA_AVX2)) return &geodec__gemv64_avx2;
+    const unsigned has = geodec__isa_cpu(isa);
+    if (has & GEODEC__CPU_AVX512) return &geodec__gemv64_avx512;
+    if (has & GEODEC__CPU_AVX2) return &geodec__gemv64_avx2;
 #endif
-    return isa == GEODEC_ISA_AUTO || isa == GEODEC_ISA_SCALAR ? &geodec__gemv64_scalar : NULL;
+    return &geodec__gemv64_scalar;
 }
 
 const geodec__gemv16 *geodec__gemv16_for(geodec_isa isa)
 {
+    if (!geodec_kernels_isa_available(isa)) return NULL;
 #if defined(__x86_64__)
-    const bool wide = isa == GEODEC_ISA_AUTO || isa == GEODEC_ISA_AVX512;
-    const bool avx512 = wide && geodec_kernels_isa_available(GEODEC_ISA_AVX512);
-    if (avx512 && __builtin_cpu_supports("avx512vnni")) return &geodec__gemv16_vnni;
-    if ((avx512 || isa == GEODEC_ISA_AUTO || isa == GEODEC_ISA_AVX2) && geodec_kernels_isa_available(GEODEC_ISA_AVX2))
-        return &geodec__gemv16_avx2;
+    const unsigned has = geodec__isa_cpu(isa);
+    if (has & GEODEC__CPU_VNNI) return &geodec__gemv16_vnni;
+    if (has & GEODEC__CPU_AVX2) return &geodec__gemv16_avx2;
 #endif
-    return isa == GEODEC_ISA_AUTO || isa == GEODEC_ISA_SCALAR ? &geodec__gemv16_scalar : NULL;
+    return &geodec__gemv16_scalar;
 }
 
 GEODEC__NAME(geodec_ring_form_name, geodec_ring_form, "auto", "pairs16", "pairs64", "wide")

@@ -1,8 +1,8 @@
 #include "lab/perspective/memory/hv_internal.h"
 
 #include "base/rng.h"
+#include "kernels/isa_internal.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 /* ---- the reference ----------------------------------------------------------------------------------------------- */
@@ -45,29 +45,12 @@ static void majority_scalar(const int16_t *count, const uint64_t *tie, uint64_t 
 
 const geodec__hv_ops geodec__hv_scalar = {"scalar", distance_scalar, add_scalar, majority_scalar};
 
-#if defined(__x86_64__)
-/* The best set of this processor; asked once, because a question takes microseconds in a virtual machine. */
-static geodec_isa best(void)
-{
-    static atomic_int known;
-    int have = atomic_load_explicit(&known, memory_order_relaxed);
-    if (!have) {
-        have = GEODEC_ISA_SCALAR;
-        if (geodec_kernels_isa_available(GEODEC_ISA_AVX2)) have = GEODEC_ISA_AVX2;
-        if (geodec_kernels_isa_available(GEODEC_ISA_AVX512) && __builtin_cpu_supports("avx512vpopcntdq"))
-            have = GEODEC_ISA_AVX512;
-        atomic_store_explicit(&known, have, memory_order_relaxed);
-    }
-    return (geodec_isa)have;
-}
-#endif
-
 const geodec__hv_ops *geodec__hv_for(geodec_isa isa)
 {
 #if defined(__x86_64__)
-    const geodec_isa most = best(), use = isa == GEODEC_ISA_AUTO || isa > most ? most : isa;
-    if (use == GEODEC_ISA_AVX512) return &geodec__hv_avx512;
-    if (use == GEODEC_ISA_AVX2) return &geodec__hv_avx2;
+    const unsigned has = geodec__isa_cpu(isa);
+    if (has & GEODEC__CPU_POPCOUNT) return &geodec__hv_avx512;
+    if (has & GEODEC__CPU_AVX2) return &geodec__hv_avx2;
 #endif
     (void)isa;
     return &geodec__hv_scalar;

@@ -1,16 +1,15 @@
 #include "integer/engine/product_internal.h"
 
 #include "integer/fixed/wide.h"
+#include "kernels/isa_internal.h"
 
 const geodec__product_ops *geodec__product_for(geodec_isa isa)
 {
-    const bool any = isa == GEODEC_ISA_AUTO;
-    if (!any && !geodec_kernels_isa_available(isa)) return NULL;
+    if (!geodec_kernels_isa_available(isa)) return NULL;
 #if defined(__x86_64__)
-    if ((any || isa == GEODEC_ISA_AVX512) && geodec_kernels_isa_available(GEODEC_ISA_AVX512) &&
-        __builtin_cpu_supports("avx512vnni"))
-        return &geodec__product_vnni;
-    if (isa != GEODEC_ISA_SCALAR && geodec_kernels_isa_available(GEODEC_ISA_AVX2)) return &geodec__product_avx2;
+    const unsigned has = geodec__isa_cpu(isa);
+    if (has & GEODEC__CPU_VNNI) return &geodec__product_vnni;
+    if (has & GEODEC__CPU_AVX2) return &geodec__product_avx2;
 #endif
     return &geodec__product_scalar;
 }
