@@ -23,10 +23,6 @@ $(B)/completion/geodec.%: mk/completion.awk $(B)/tools.tsv
 	@mkdir -p $(@D)
 	$(Q)awk -v shell=$* -f $^ > $@.tmp && mv $@.tmp $@
 
-# One header that includes all public ones.
-$(B)/geodec.h: scripts/public-headers $(PUBLIC_HEADERS) $(B)/objects.txt
-	$(Q)sh $< $(call included,$(PUBLIC_HEADERS)) > $@.tmp && mv $@.tmp $@
-
 # The models, and the files about them that the pipeline reads.
 DATA_MODELS := $(wildcard data/model/*)
 PIPELINE_FILES := $(shell find pipelines -type f)
@@ -34,7 +30,7 @@ PIPELINE_FILES := $(shell find pipelines -type f)
 $(B)/install/rpath: FORCE
 	$(Q)mkdir -p $(@D) && echo '$(TOOLS_RPATH)' | cmp -s - $@ || echo '$(TOOLS_RPATH)' > $@
 INSTALL_BINS := $(if $(filter-out ../lib/geodec,$(TOOLS_RPATH)),$(TOOL_BINS:$(B)/bin/%=$(B)/install/%),$(TOOL_BINS))
-install: build man completion $(B)/geodec.pc $(B)/geodec.h $(INSTALL_BINS)
+install: build man completion $(B)/geodec.pc $(INSTALL_BINS)
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(datadir)/model
 	$(INSTALL_PROGRAM) $(INSTALL_BINS) $(DESTDIR)$(bindir)
 	install -m 755 $(B)/bin/geodec $(DESTDIR)$(bindir)
@@ -44,9 +40,8 @@ install: build man completion $(B)/geodec.pc $(B)/geodec.h $(INSTALL_BINS)
 	install -d $(DESTDIR)$(libdir)/geodec
 	$(INSTALL_PROGRAM) $(TOOLS_SO) $(DESTDIR)$(libdir)/geodec
 	ln -sf libgeodec.so.$(SOVERSION) $(DESTDIR)$(libdir)/libgeodec.so
-	for h in $(join $(PUBLIC_HEADERS:=:),$(call included,$(PUBLIC_HEADERS))); do \
-	  d=$(DESTDIR)$(includedir)/geodec/$$(dirname $${h#*:}); install -d $$d; install -m 644 $${h%:*} $$d; done
-	install -m 644 $(B)/geodec.h $(DESTDIR)$(includedir)/geodec
+	install -d $(DESTDIR)$(includedir)/geodec
+	install -m 644 $(PUBLIC_HEADERS) $(DESTDIR)$(includedir)/geodec
 	install -m 644 $(B)/geodec.pc $(DESTDIR)$(libdir)/pkgconfig
 	install -m 644 $(MAN_PAGES) $(DESTDIR)$(mandir)/man1
 	install -d $(DESTDIR)$(bashcompdir) $(DESTDIR)$(zshcompdir) $(DESTDIR)$(fishcompdir)

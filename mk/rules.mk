@@ -25,11 +25,11 @@ ifeq ($(PROFILE),asan)
 $(B)/obj/libcommon/model/kernels/kernels_%.o: CPPFLAGS_EXTRA := -fno-sanitize-address-use-after-scope
 endif
 
-# The list of objects and public headers, written if it changes: archives and geodec.h are made again when a file is removed.
+# The list of objects, written if it changes: archives are made again when a file is removed.
 # Two runs of make at once have a temporary file each.
 OBJECTS_TMP := $(B)/objects.txt.$(shell echo $$PPID).tmp
 $(B)/objects.txt: FORCE
-	$(shell mkdir -p $(@D))$(file >$(OBJECTS_TMP),$(ALL_OBJS) $(LAB_OBJS) $(CLI_OBJS) $(PUBLIC_HEADERS))
+	$(shell mkdir -p $(@D))$(file >$(OBJECTS_TMP),$(ALL_OBJS) $(LAB_OBJS) $(CLI_OBJS))
 	$(Q)if cmp -s $(OBJECTS_TMP) $@; then rm -f $(OBJECTS_TMP); else mv $(OBJECTS_TMP) $@; fi
 .PHONY: FORCE
 FORCE:

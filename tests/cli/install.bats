@@ -17,7 +17,7 @@ run_path() { readelf -d "$1" | sed -n 's/.*runpath: \[\(.*\)\]$/\1/p'; }
     make -s PROFILE="$profile" install PREFIX=/opt/geodec DESTDIR="$here/root" >/dev/null
     [ "$(du -sm "$here/root" | cut -f 1)" -le 80 ]
     mv "$here/root/opt/geodec" "$here/moved"
-    for f in "$here"/moved/bin/geodec-* "$here"/moved/lib/*.so.1 "$here"/moved/lib/geodec/*.so; do
+    for f in "$here"/moved/bin/geodec-* "$here"/moved/lib/*.so.2 "$here"/moved/lib/geodec/*.so; do
         run -0 readelf -SW "$f"
         [[ "$output" != *".symtab"* && "$output" != *".debug_"* ]]
     done
