@@ -1,5 +1,5 @@
-/* What kinds of artifacts are made of, and what stages do with artifacts beyond geodec/artifact.h. One constant table per
- * kind (geodec_kind) drives create, open, validate, print, diff and the schema page. */
+/* What kinds of artifacts are made of, and what stages do with artifacts beyond geodec/artifact.h. One constant table
+ * per kind (geodec_kind) drives create, open, validate, print, diff and the schema page. */
 #ifndef GEODEC_ARTIFACT_ARTIFACT_H
 #define GEODEC_ARTIFACT_ARTIFACT_H
 
@@ -81,38 +81,37 @@ struct geodec_kind {
 
 /* Checks a table. GEODEC_INTERNAL if it breaks the rules (bad paths, axes, types, versions). Create and open call it
  * too. */
-GEODEC_API geodec_status geodec_kind_check(const geodec_kind *kind, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_kind_check(const geodec_kind *kind, geodec_err *err) GEODEC_MUST_USE;
 
 /* Adds files as one input of this name, whose digest is the SHA-256 of the lines "digest  name\n" of the files, as
  * sha256sum prints them for their last components. */
-GEODEC_API geodec_status geodec_provenance_add_files(geodec_provenance *p, const char *name, int n,
-                                                     const char *const *paths, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_provenance_add_files(geodec_provenance *p, const char *name, int n, const char *const *paths,
+                                          geodec_err *err) GEODEC_MUST_USE;
 
 /* For tools that serve every kind: the kind is looked up by name in kinds[0..n-1]. */
-GEODEC_API geodec_status geodec_artifact_open_any(const geodec_kind *const *kinds, int n_kinds, const char *path,
-                                                  geodec_artifact **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_artifact_open_any(const geodec_kind *const *kinds, int n_kinds, const char *path,
+                                       geodec_artifact **out, geodec_err *err) GEODEC_MUST_USE;
 /* geodec_artifact_open without the digest, in a time that does not grow with the file: for sizes and a few rows, before
  * a run that opens the file again. */
-GEODEC_API geodec_status geodec_artifact_peek(const geodec_kind *kind, const char *path, geodec_artifact **out,
-                                              geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_artifact_peek_any(const geodec_kind *const *kinds, int n_kinds, const char *path,
-                                                  geodec_artifact **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_artifact_peek(const geodec_kind *kind, const char *path, geodec_artifact **out,
+                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_artifact_peek_any(const geodec_kind *const *kinds, int n_kinds, const char *path,
+                                       geodec_artifact **out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Size of the opened file. */
-GEODEC_API int64_t geodec_artifact_file_bytes(const geodec_artifact *a);
+int64_t geodec_artifact_file_bytes(const geodec_artifact *a);
 /* Schema version of the opened file: its minor may be older or newer than the kind's. */
-GEODEC_API void geodec_artifact_version(const geodec_artifact *a, int *major, int *minor);
+void geodec_artifact_version(const geodec_artifact *a, int *major, int *minor);
 /* Provenance of the opened file; texts owned by the artifact. */
-GEODEC_API const geodec_provenance *geodec_artifact_provenance(const geodec_artifact *a);
+const geodec_provenance *geodec_artifact_provenance(const geodec_artifact *a);
 
-/* The part of geodec_provenance_add_artifact that concerns the fingerprints, without the digest of a: for a run that is only planned. */
-GEODEC_API geodec_status geodec_provenance_agree(geodec_provenance *p, const geodec_artifact *a,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+/* The part of geodec_provenance_add_artifact that concerns the fingerprints, without the digest of a: for a run that is
+ * only planned. */
+geodec_status geodec_provenance_agree(geodec_provenance *p, const geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 /* Any attribute as text: a number is written to room, exactly; a text is owned by the artifact. GEODEC_INVAL: the kind
  * has no such attribute; GEODEC_NOTFOUND: this file does not have it. */
-GEODEC_API geodec_status geodec_artifact_attr_text(const geodec_artifact *a, const char *attr,
-                                                   char room[GEODEC_FORMAT_ROOM], const char **text,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_artifact_attr_text(const geodec_artifact *a, const char *attr, char room[GEODEC_FORMAT_ROOM],
+                                        const char **text, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -18,32 +18,30 @@
  * attributes with NULL pointers are left out; fields that the caller wrote before (slab by slab) are kept. The kind's
  * put writes unbound members. GEODEC_INTERNAL if table and struct do not agree (a field and a member of different
  * types); otherwise the errors of the artifact functions. */
-GEODEC_API geodec_status geodec_artifact_save(geodec_artifact *a, const void *object, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_artifact_save(geodec_artifact *a, const void *object, geodec_err *err) GEODEC_MUST_USE;
 
 /* Creates path, saves and commits. */
-GEODEC_API geodec_status geodec_artifact_save_as(const geodec_kind *kind, const char *path, const geodec_provenance *p,
-                                                 const void *object, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_artifact_save_as(const geodec_kind *kind, const char *path, const geodec_provenance *p,
+                                      const void *object, geodec_err *err) GEODEC_MUST_USE;
 
 /* Reads all bound members that the file has into *object; its other members are unchanged. Arrays and rows are new
  * memory; on failure they are freed and their pointers are NULL. GEODEC_FORMAT: inconsistent axes, a number out of
  * range of its member, a name outside the enumeration. GEODEC_INTERNAL: rows inside the struct whose axes are not fixed
  * by the table. */
-GEODEC_API geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geodec_err *err) GEODEC_MUST_USE;
 
 /* Allocates the arrays whose pointers are NULL, by the axes in the struct. Optional and borrowed fields and rows are
  * left to the caller. GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_artifact_reserve(const geodec_kind *kind, void *object,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_artifact_reserve(const geodec_kind *kind, void *object, geodec_err *err) GEODEC_MUST_USE;
 
 /* Keeps items first .. end-1 of the arrays whose first axis is `dim`, and sets the axis. Borrowed arrays are
  * unchanged. */
-GEODEC_API void geodec_artifact_keep(const geodec_kind *kind, void *object, const char *dim, int64_t first,
-                                     int64_t end);
+void geodec_artifact_keep(const geodec_kind *kind, void *object, const char *dim, int64_t first, int64_t end);
 
 /* Frees the memory of load (or of the caller: geodec_mem_new) and sets the pointers to NULL. */
-GEODEC_API void geodec_artifact_clear(const geodec_kind *kind, void *object);
+void geodec_artifact_clear(const geodec_kind *kind, void *object);
 
 /* Bytes of the arrays that the struct points to. */
-GEODEC_API int64_t geodec_artifact_bytes(const geodec_kind *kind, const void *object);
+int64_t geodec_artifact_bytes(const geodec_kind *kind, const void *object);
 
 #endif

@@ -7,8 +7,8 @@
 
 /* Reads every field of an opened artifact, which verifies the chunk checksums. GEODEC_CHECK for NaN or infinity in a
  * field or attribute that does not allow them; GEODEC_CHECKSUM, GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_artifact_verify(const geodec_artifact *a, const geodec_hooks *hooks,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_artifact_verify(const geodec_artifact *a, const geodec_hooks *hooks,
+                                     geodec_err *err) GEODEC_MUST_USE;
 
 typedef enum geodec_diff_state {
     GEODEC_DIFF_SAME,
@@ -31,13 +31,11 @@ typedef struct geodec_diff {
 
 /* Values are equal when |a - b| <= atol + rtol |b|, both are NaN, or both the same infinity; 64-bit integers are
  * compared as integers when both tolerances are 0. The artifacts must be of the same kind (GEODEC_INVAL). */
-GEODEC_API geodec_status geodec_artifact_diff_field(const geodec_artifact *a, const geodec_artifact *b,
-                                                    const char *path, double rtol, double atol,
-                                                    const geodec_hooks *hooks, geodec_diff *out,
-                                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_artifact_diff_field(const geodec_artifact *a, const geodec_artifact *b, const char *path,
+                                         double rtol, double atol, const geodec_hooks *hooks, geodec_diff *out,
+                                         geodec_err *err) GEODEC_MUST_USE;
 /* A number is compared like a field of one element; texts are compared for equality. */
-GEODEC_API geodec_status geodec_artifact_diff_attr(const geodec_artifact *a, const geodec_artifact *b, const char *attr,
-                                                   double rtol, double atol, geodec_diff *out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_artifact_diff_attr(const geodec_artifact *a, const geodec_artifact *b, const char *attr,
+                                        double rtol, double atol, geodec_diff *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -15,20 +15,18 @@ typedef struct geodec_merge geodec_merge;
 
 /* kinds [n_kinds]: the accepted kinds; part [n]: the files, in any order. GEODEC_CHECK, with the reason in one line,
  * when they cannot be joined; the errors of geodec_artifact_open. */
-GEODEC_API geodec_status geodec_merge_open(const geodec_kind *const *kinds, int n_kinds, int64_t n,
-                                           const char *const *part, geodec_merge **out,
-                                           geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_merge_close(geodec_merge *m); /* NULL ok */
+geodec_status geodec_merge_open(const geodec_kind *const *kinds, int n_kinds, int64_t n, const char *const *part,
+                                geodec_merge **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_merge_close(geodec_merge *m); /* NULL ok */
 /* Writes the joined file. Holds one field in memory at a time. */
-GEODEC_API geodec_status geodec_merge_write(geodec_merge *m, const char *path, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_merge_write(geodec_merge *m, const char *path, geodec_err *err) GEODEC_MUST_USE;
 
 /* For messages and for kind->derive: the kind of the parts, a dimension of the joined file, and a field of the joined
  * file in new memory of its type (out_pointer is a `T **`). */
-GEODEC_API const geodec_kind *geodec_merge_kind(const geodec_merge *m);
-GEODEC_API int64_t geodec_merge_parts(const geodec_merge *m);
-GEODEC_API geodec_status geodec_merge_dim(const geodec_merge *m, const char *name, int64_t *extent,
-                                          geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_merge_read(geodec_merge *m, const char *path, void *out_pointer,
-                                           geodec_err *err) GEODEC_MUST_USE;
+const geodec_kind *geodec_merge_kind(const geodec_merge *m);
+int64_t geodec_merge_parts(const geodec_merge *m);
+geodec_status geodec_merge_dim(const geodec_merge *m, const char *name, int64_t *extent,
+                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_merge_read(geodec_merge *m, const char *path, void *out_pointer, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -7,6 +7,6 @@
 #include <stdio.h>
 
 /* Markdown. */
-GEODEC_API void geodec_schema_print(FILE *out, const geodec_kind *kind);
+void geodec_schema_print(FILE *out, const geodec_kind *kind);
 
 #endif

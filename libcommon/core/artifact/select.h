@@ -54,7 +54,7 @@ typedef struct geodec_select {
  * read in slabs along it, other fields are read whole. GEODEC_INVAL: an error in the query, or options that exclude
  * each other. GEODEC_RANGE, GEODEC_SCARCE: no such rows, or fewer than at_least. GEODEC_NOTFOUND: an absent optional
  * field or attribute. GEODEC_LIMIT, GEODEC_INTERRUPTED, GEODEC_IO, and the errors of reading. */
-GEODEC_API geodec_status geodec_select_print(const geodec_select *o, const char *path, int n, const char *const *what,
-                                             FILE *out, const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_select_print(const geodec_select *o, const char *path, int n, const char *const *what, FILE *out,
+                                  const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

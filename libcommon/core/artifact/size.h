@@ -18,7 +18,7 @@ typedef struct geodec_size {
 /* n: dimensions that are given. Optional fields count only if `optional` (paths separated by blanks, NULL: none) has
  * them. What compression saves is not known and not counted. GEODEC_INVAL for a dimension that is needed and not given,
  * GEODEC_LIMIT for a field that is too large. */
-GEODEC_API geodec_status geodec_size_of(const geodec_kind *kind, int n, const geodec_size_dim *dims,
-                                        const char *optional, geodec_size *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_size_of(const geodec_kind *kind, int n, const geodec_size_dim *dims, const char *optional,
+                             geodec_size *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

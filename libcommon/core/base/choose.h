@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /* order [n]: the numbers 0..n-1 in a random order (Fisher and Yates), a function of seed and stream. */
-GEODEC_API void geodec__choose_order(uint64_t seed, uint64_t stream, int64_t n, int64_t *order);
+void geodec__choose_order(uint64_t seed, uint64_t stream, int64_t n, int64_t *order);
 /* out [m]: a random m-subset of 0..n-1, m <= n, ascending. */
-GEODEC_API geodec_status geodec__choose_subset(uint64_t seed, uint64_t stream, int64_t n, int64_t m, int64_t *out,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__choose_subset(uint64_t seed, uint64_t stream, int64_t n, int64_t m, int64_t *out,
+                                    geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -5,11 +5,11 @@
 #include "geodec/err.h"
 
 /* Seconds since an arbitrary start. */
-GEODEC_API double geodec_clock_seconds(void);
+double geodec_clock_seconds(void);
 /* CPU time of the calling thread, without the cost of reading the clock. Other processes do not affect it. Never
  * decreases. */
-GEODEC_API double geodec_clock_thread_seconds(void);
+double geodec_clock_thread_seconds(void);
 /* CPU time of all threads of the process. */
-GEODEC_API double geodec_clock_process_seconds(void);
+double geodec_clock_process_seconds(void);
 
 #endif

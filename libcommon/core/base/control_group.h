@@ -18,11 +18,10 @@ typedef struct geodec_control_group {
 /* The groups of `controller` (memory, cpu) in the interface of that version; n is 0 if there are none. root: "" for
  * this machine; tests give a folder that contains proc and sys. Folders need not exist: in a container the path of the
  * group may be that of the host, and only the last folder, the mounted one, is there. */
-GEODEC_API void geodec_control_group_find(const char *root, const char *controller, int version,
-                                          geodec_control_group *out);
+void geodec_control_group_find(const char *root, const char *controller, int version, geodec_control_group *out);
 /* The first number in a file of a folder; -1: no such file, or no number ("max"). */
-GEODEC_API int64_t geodec_control_group_number(const char *folder, const char *file);
+int64_t geodec_control_group_number(const char *folder, const char *file);
 /* The number after `key` and a blank at the start of a line of a file (memory.stat); -1: none. */
-GEODEC_API int64_t geodec_control_group_line(const char *folder, const char *file, const char *key);
+int64_t geodec_control_group_line(const char *folder, const char *file, const char *key);
 
 #endif

@@ -8,6 +8,6 @@
 
 /* The CRC of some bytes and of `bytes` more after them: crc is that of the first ones, 0 when there are none. Uses the
  * processor's instruction if it has one. */
-GEODEC_API uint32_t geodec_crc32c(uint32_t crc, const void *data, int64_t bytes);
+uint32_t geodec_crc32c(uint32_t crc, const void *data, int64_t bytes);
 
 #endif

@@ -6,11 +6,11 @@
 
 #include <stdint.h>
 
-GEODEC_API float geodec_f16_to_f32(uint16_t h);
-GEODEC_API uint16_t geodec_f32_to_f16(float f);
+float geodec_f16_to_f32(uint16_t h);
+uint16_t geodec_f32_to_f16(float f);
 /* The same for n values, with the processor's conversion instruction if it has one. */
-GEODEC_API void geodec_f32_to_f16_n(const float *f, uint16_t *h, int64_t n);
-GEODEC_API float geodec_bf16_to_f32(uint16_t b);
-GEODEC_API uint16_t geodec_f32_to_bf16(float f);
+void geodec_f32_to_f16_n(const float *f, uint16_t *h, int64_t n);
+float geodec_bf16_to_f32(uint16_t b);
+uint16_t geodec_f32_to_bf16(float f);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Index of the first value that is NaN or infinite, or -1. f16: IEEE binary16. */
-GEODEC_API int64_t geodec_finite_first_not_f32(const float *x, int64_t n);
-GEODEC_API int64_t geodec_finite_first_not_f16(const uint16_t *x, int64_t n);
+int64_t geodec_finite_first_not_f32(const float *x, int64_t n);
+int64_t geodec_finite_first_not_f16(const uint16_t *x, int64_t n);
 
 #endif

@@ -6,9 +6,8 @@
 #include "geodec/run.h"
 
 /* All functions accept hooks == NULL. */
-GEODEC_API void geodec_hooks_log(const geodec_hooks *h, geodec_log_level level, const char *fmt, ...)
-    GEODEC_PRINTF(3, 4);
-GEODEC_API geodec_status geodec_hooks_progress(const geodec_hooks *h, const char *what, int64_t done, int64_t total,
-                                               geodec_err *err) GEODEC_MUST_USE;
+void geodec_hooks_log(const geodec_hooks *h, geodec_log_level level, const char *fmt, ...) GEODEC_PRINTF(3, 4);
+geodec_status geodec_hooks_progress(const geodec_hooks *h, const char *what, int64_t done, int64_t total,
+                                    geodec_err *err) GEODEC_MUST_USE;
 
 #endif

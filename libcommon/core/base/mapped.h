@@ -15,17 +15,17 @@
 enum { GEODEC_MAPPED_MAX = 64, GEODEC_PARTIAL_MAX = 64, GEODEC_MAPPED_NAME = 1024 };
 
 /* Registers the n bytes at data as a map of the named file. */
-GEODEC_API void geodec_mapped_add(const void *data, size_t n, const char *name);
+void geodec_mapped_add(const void *data, size_t n, const char *name);
 /* Call before the bytes are unmapped. */
-GEODEC_API void geodec_mapped_remove(const void *data);
+void geodec_mapped_remove(const void *data);
 /* Name of the file that is mapped at address, or NULL. *n: bytes of its map. Async-signal-safe. */
-GEODEC_API const char *geodec_mapped_find(const void *address, size_t *n);
+const char *geodec_mapped_find(const void *address, size_t *n);
 
 /* Registers an output under its temporary name. Returns an index for geodec_mapped_partial_remove, -1 when the table is
  * full. */
-GEODEC_API int geodec_mapped_partial_add(const char *path);
-GEODEC_API void geodec_mapped_partial_remove(int number);
+int geodec_mapped_partial_add(const char *path);
+void geodec_mapped_partial_remove(int number);
 /* Removes all outputs that are not in place. Async-signal-safe. */
-GEODEC_API void geodec_mapped_partial_unlink(void);
+void geodec_mapped_partial_unlink(void);
 
 #endif

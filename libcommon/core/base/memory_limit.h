@@ -19,17 +19,17 @@ typedef struct geodec_memory_limit {
 } geodec_memory_limit;
 
 /* root: "" for this machine; tests give a folder that contains proc and sys. */
-GEODEC_API geodec_memory_limit geodec_memory_limit_of(const char *root);
+geodec_memory_limit geodec_memory_limit_of(const char *root);
 /* Bytes that this process may take on top of what it has: the lesser of available and group_room; -1: unknown. */
-GEODEC_API int64_t geodec_memory_limit_room(const geodec_memory_limit *l);
+int64_t geodec_memory_limit_room(const geodec_memory_limit *l);
 /* Bytes that this process could ever have: the memory of the machine or, where less, of its control groups; above 0. */
-GEODEC_API int64_t geodec_memory_limit_whole(void);
+int64_t geodec_memory_limit_whole(void);
 /* Resident bytes of this process, now and at most so far; 0: unknown. */
-GEODEC_API int64_t geodec_memory_limit_resident(void);
+int64_t geodec_memory_limit_resident(void);
 /* Of these, what is not of files; 0: unknown. */
-GEODEC_API int64_t geodec_memory_limit_anonymous(void);
-GEODEC_API int64_t geodec_memory_limit_peak(void);
+int64_t geodec_memory_limit_anonymous(void);
+int64_t geodec_memory_limit_peak(void);
 /* Whether the process has a limit of its address space (RLIMIT_AS). Only a system call: signal handlers may ask. */
-GEODEC_API bool geodec_memory_limit_address_space(void);
+bool geodec_memory_limit_address_space(void);
 
 #endif

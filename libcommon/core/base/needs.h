@@ -28,12 +28,12 @@ typedef struct geodec_needs {
 } geodec_needs;
 
 /* A size that the needs follow from: row `name`. */
-GEODEC_API void geodec_needs_size(geodec_needs *n, const char *name, double value);
+void geodec_needs_size(geodec_needs *n, const char *name, double value);
 /* Row "memory.NAME". */
-GEODEC_API void geodec_needs_memory(geodec_needs *n, const char *name, double bytes);
+void geodec_needs_memory(geodec_needs *n, const char *name, double bytes);
 /* Row "seconds.NAME": processor seconds of work that only one thread does, and of work that the threads divide. */
-GEODEC_API void geodec_needs_time(geodec_needs *n, const char *name, double serial, double parallel);
+void geodec_needs_time(geodec_needs *n, const char *name, double serial, double parallel);
 /* Value of a row; 0 if there is none of this name. */
-GEODEC_API double geodec_needs_of(const geodec_needs *n, const char *name);
+double geodec_needs_of(const geodec_needs *n, const char *name);
 
 #endif

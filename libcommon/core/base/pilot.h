@@ -22,8 +22,8 @@ typedef struct geodec_pilot {
 
 /* Trials of `least` items, then of more, up to `most`, until they have taken `budget` processor seconds; the last one
  * may exceed it by as much again. 1 <= least <= most. The errors of fn. */
-GEODEC_API geodec_status geodec_pilot_run(geodec_pilot_fn fn, void *ctx, int64_t least, int64_t most, double budget,
-                                          geodec_pilot *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_pilot_run(geodec_pilot_fn fn, void *ctx, int64_t least, int64_t most, double budget,
+                               geodec_pilot *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* A stage that is begun with all its items, and stopped. Its hooks are those of geodec_pilot_watch_hooks; the call ends
  * with GEODEC_INTERRUPTED, or is complete. Only reports whose text is `what` count. */
@@ -35,10 +35,10 @@ typedef struct geodec_pilot_watch {
     double begun, begin, end;  /* processor time: of the watch, of the first report and of the last */
     int64_t first, done, total;
 } geodec_pilot_watch;
-GEODEC_API geodec_hooks geodec_pilot_watch_hooks(geodec_pilot_watch *w, const char *what, double budget,
-                                                 const geodec_hooks *hooks);
+geodec_hooks geodec_pilot_watch_hooks(geodec_pilot_watch *w, const char *what, double budget,
+                                      const geodec_hooks *hooks);
 /* Processor seconds before the first report, and expected from the first report to the end. Call it when the stage has
  * returned. */
-GEODEC_API void geodec_pilot_watch_result(const geodec_pilot_watch *w, double *before, double *rest);
+void geodec_pilot_watch_result(const geodec_pilot_watch *w, double *before, double *rest);
 
 #endif

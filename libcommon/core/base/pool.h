@@ -26,18 +26,17 @@ typedef struct geodec_pool_options {
 } geodec_pool_options;
 
 /* GEODEC_UNSUPPORTED when the system refuses to pin. */
-GEODEC_API geodec_status geodec_pool_create_with(const geodec_pool_options *o, geodec_pool **out,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_pool_create_with(const geodec_pool_options *o, geodec_pool **out, geodec_err *err) GEODEC_MUST_USE;
 /* Processor a worker is pinned to, in the kernel's numbering; -1 when it is not pinned. */
-GEODEC_API int geodec_pool_cpu(const geodec_pool *pool, int worker);
+int geodec_pool_cpu(const geodec_pool *pool, int worker);
 /* Tasks begin .. end-1 of n that a worker owns. */
-GEODEC_API void geodec_pool_range(const geodec_pool *pool, int64_t n_tasks, int worker, int64_t *begin, int64_t *end);
+void geodec_pool_range(const geodec_pool *pool, int64_t n_tasks, int worker, int64_t *begin, int64_t *end);
 
 /* Runs all tasks and returns when they are done. Worker w runs only its own range, so this waits for every worker. Not
  * re-entrant: fn must not call run on the same pool. One caller at a time. */
-GEODEC_API void geodec_pool_run(geodec_pool *pool, int64_t n_tasks, geodec_pool_fn fn, void *ctx);
+void geodec_pool_run(geodec_pool *pool, int64_t n_tasks, geodec_pool_fn fn, void *ctx);
 /* The same for uneven work and short runs: a worker that has finished its range, or that starts before others are
  * awake, takes tasks of other ranges one by one. Waits only for workers that joined. */
-GEODEC_API void geodec_pool_run_dynamic(geodec_pool *pool, int64_t n_tasks, geodec_pool_fn fn, void *ctx);
+void geodec_pool_run_dynamic(geodec_pool *pool, int64_t n_tasks, geodec_pool_fn fn, void *ctx);
 
 #endif

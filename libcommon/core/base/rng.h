@@ -15,22 +15,22 @@ typedef struct geodec_rng {
 } geodec_rng;
 
 /* Stream ids are chosen by the caller; use geodec_rng_id("name", i) to separate purposes. */
-GEODEC_API geodec_rng geodec_rng_stream(uint64_t seed, uint64_t stream);
+geodec_rng geodec_rng_stream(uint64_t seed, uint64_t stream);
 /* FNV-1a of the name mixed with an index: one stream for each purpose. */
-GEODEC_API uint64_t geodec_rng_id(const char *name, uint64_t index);
+uint64_t geodec_rng_id(const char *name, uint64_t index);
 
 /* Value i of a stream, stateless. */
-GEODEC_API uint64_t geodec_rng_at(uint64_t seed, uint64_t stream, uint64_t i);
+uint64_t geodec_rng_at(uint64_t seed, uint64_t stream, uint64_t i);
 /* Values 0 to n - 1 of a stream, in a third of the time. */
-GEODEC_API void geodec_rng_fill(uint64_t seed, uint64_t stream, int64_t n, uint64_t *out);
-GEODEC_API double geodec_rng_uniform_at(uint64_t seed, uint64_t stream, uint64_t i);
+void geodec_rng_fill(uint64_t seed, uint64_t stream, int64_t n, uint64_t *out);
+double geodec_rng_uniform_at(uint64_t seed, uint64_t stream, uint64_t i);
 
-GEODEC_API uint64_t geodec_rng_u64(geodec_rng *r);
+uint64_t geodec_rng_u64(geodec_rng *r);
 /* Uniform in [0,1), 53 bits. */
-GEODEC_API double geodec_rng_uniform(geodec_rng *r);
+double geodec_rng_uniform(geodec_rng *r);
 /* Uniform in 0..n-1, unbiased (rejection); n >= 1. */
-GEODEC_API uint64_t geodec_rng_below(geodec_rng *r, uint64_t n);
+uint64_t geodec_rng_below(geodec_rng *r, uint64_t n);
 /* Standard normal by Box-Muller; two uniforms for each value; the stream is the only state. */
-GEODEC_API double geodec_rng_normal(geodec_rng *r);
+double geodec_rng_normal(geodec_rng *r);
 
 #endif

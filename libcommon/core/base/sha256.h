@@ -14,13 +14,13 @@ typedef struct geodec_sha256 {
     struct sha256_ctx ctx;
 } geodec_sha256;
 
-GEODEC_API void geodec_sha256_init(geodec_sha256 *h);
-GEODEC_API void geodec_sha256_update(geodec_sha256 *h, const void *data, size_t n);
+void geodec_sha256_init(geodec_sha256 *h);
+void geodec_sha256_update(geodec_sha256 *h, const void *data, size_t n);
 /* The digest as bytes; h must be initialised again before it is reused. */
-GEODEC_API void geodec_sha256_bytes(geodec_sha256 *h, uint8_t digest[GEODEC_SHA256_BYTES]);
+void geodec_sha256_bytes(geodec_sha256 *h, uint8_t digest[GEODEC_SHA256_BYTES]);
 /* Lower-case hex digest; h must be initialised again before it is reused. */
-GEODEC_API void geodec_sha256_hex(geodec_sha256 *h, char hex[GEODEC_SHA256_HEX]);
+void geodec_sha256_hex(geodec_sha256 *h, char hex[GEODEC_SHA256_HEX]);
 /* Digest of one buffer. */
-GEODEC_API void geodec_sha256_of(const void *data, size_t n, char hex[GEODEC_SHA256_HEX]);
+void geodec_sha256_of(const void *data, size_t n, char hex[GEODEC_SHA256_HEX]);
 
 #endif

@@ -23,10 +23,10 @@ typedef struct geodec_split {
 } geodec_split;
 
 /* "document", "block" */
-GEODEC_API const char *geodec_split_name(bool by_document);
+const char *geodec_split_name(bool by_document);
 /* document [rows]: number of each row's document, equal for consecutive rows of one document. windows: the documents
  * are windows of one text. unit [rows], which may be document: by document a copy of it, else 0 .. units-1 or
  * GEODEC_SPLIT_NONE. */
-GEODEC_API geodec_split geodec_split_rows(int64_t rows, const int32_t *document, bool windows, int32_t *unit);
+geodec_split geodec_split_rows(int64_t rows, const int32_t *document, bool windows, int32_t *unit);
 
 #endif

@@ -16,22 +16,21 @@ typedef struct geodec_cpu {
 
 /* Processors in the caller's scheduling mask (a cpuset or taskset narrows it), ascending; the caller frees *out with
  * geodec_mem_free. sysfs NULL = /sys/devices/system; values that cannot be read there are unknown. */
-GEODEC_API geodec_status geodec_topology_cpus_usable(const char *sysfs, geodec_cpu **out, int *n,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_topology_cpus_usable(const char *sysfs, geodec_cpu **out, int *n, geodec_err *err) GEODEC_MUST_USE;
 /* The number of processors in the mask; at least 1. */
-GEODEC_API int geodec_topology_cpus_count(void);
+int geodec_topology_cpus_count(void);
 
 /* The processors that the time of this process's control groups is worth, along all groups above it, versions 1 and 2,
  * rounded up; 0: no quota. root: "" for this machine; tests give a folder that contains proc and sys. */
-GEODEC_API int geodec_topology_quota(const char *root);
+int geodec_topology_quota(const char *root);
 /* The number of workers that can run at the same time: the lesser of the mask and the quota; at least 1. */
-GEODEC_API int geodec_topology_usable(void);
+int geodec_topology_usable(void);
 
 /* Orders the processors by worker, with those for `threads` workers first: physical cores come before second
  * hyperthreads, and each NUMA node has an equal share. The workers of a node have consecutive numbers, so that a
  * contiguous range of workers shares memory. */
-GEODEC_API void geodec_topology_cpus_order(geodec_cpu *cpu, int n, int threads);
+void geodec_topology_cpus_order(geodec_cpu *cpu, int n, int threads);
 /* The processor of a worker after geodec_topology_cpus_order; processors are shared when there are more workers. */
-GEODEC_API const geodec_cpu *geodec_topology_cpus_of_worker(const geodec_cpu *cpu, int n, int threads, int worker);
+const geodec_cpu *geodec_topology_cpus_of_worker(const geodec_cpu *cpu, int n, int threads, int worker);
 
 #endif

@@ -17,23 +17,23 @@
 typedef struct geodec_comm geodec_comm;
 
 /* Joins the job through a driver, which outlives the communicator. hooks (copied, NULL allowed) serve the waits. */
-GEODEC_API geodec_status geodec_comm_open(const geodec_driver *driver, const geodec_hooks *hooks, geodec_comm **out,
-                                          geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_comm_open(const geodec_driver *driver, const geodec_hooks *hooks, geodec_comm **out,
+                               geodec_err *err) GEODEC_MUST_USE;
 /* The same through the driver in a shared object. GEODEC_NOTFOUND: there is no such file; GEODEC_UNSUPPORTED: it cannot
  * be loaded, or is of another version. */
-GEODEC_API geodec_status geodec_comm_load(const char *path, const geodec_hooks *hooks, geodec_comm **out,
-                                          geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_comm_load(const char *path, const geodec_hooks *hooks, geodec_comm **out,
+                               geodec_err *err) GEODEC_MUST_USE;
 /* Leaves the job. */
-GEODEC_API void geodec_comm_close(geodec_comm *c);
+void geodec_comm_close(geodec_comm *c);
 /* Ends all ranks of the job with this exit code; returns only for NULL. */
-GEODEC_API void geodec_comm_abort(geodec_comm *c, int code);
+void geodec_comm_abort(geodec_comm *c, int code);
 
-GEODEC_API int geodec_comm_rank(const geodec_comm *c);
-GEODEC_API int geodec_comm_size(const geodec_comm *c);
-GEODEC_API const char *geodec_comm_host(const geodec_comm *c);
-GEODEC_API const char *geodec_comm_about(const geodec_comm *c);
+int geodec_comm_rank(const geodec_comm *c);
+int geodec_comm_size(const geodec_comm *c);
+const char *geodec_comm_host(const geodec_comm *c);
+const char *geodec_comm_about(const geodec_comm *c);
 /* Items first .. end-1 of n that a rank owns: n rank / size, rounded down. */
-GEODEC_API void geodec_comm_range(const geodec_comm *c, int64_t n, int rank, int64_t *first, int64_t *end);
+void geodec_comm_range(const geodec_comm *c, int64_t n, int rank, int64_t *first, int64_t *end);
 
 /* A transfer under way. */
 enum { GEODEC_COMM_PIECES = 64 }; /* of GEODEC_DRIVER_MESSAGE bytes */
@@ -42,30 +42,28 @@ typedef struct geodec_comm_transfer {
     void *request[GEODEC_COMM_PIECES];
 } geodec_comm_transfer;
 /* Both sides give the same number of bytes; 0 is allowed. GEODEC_LIMIT above 64 GiB. */
-GEODEC_API geodec_status geodec_comm_send(geodec_comm *c, int to, const void *data, int64_t bytes,
-                                          geodec_comm_transfer *t, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_comm_receive(geodec_comm *c, int from, void *data, int64_t bytes,
-                                             geodec_comm_transfer *t, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_comm_send(geodec_comm *c, int to, const void *data, int64_t bytes, geodec_comm_transfer *t,
+                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_comm_receive(geodec_comm *c, int from, void *data, int64_t bytes, geodec_comm_transfer *t,
+                                  geodec_err *err) GEODEC_MUST_USE;
 /* Moves the transfer on without waiting; whether it has ended. */
-GEODEC_API geodec_status geodec_comm_poll(geodec_comm *c, geodec_comm_transfer *t, bool *ended,
-                                          geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_comm_wait(geodec_comm *c, geodec_comm_transfer *t, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_comm_poll(geodec_comm *c, geodec_comm_transfer *t, bool *ended, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_comm_wait(geodec_comm *c, geodec_comm_transfer *t, geodec_err *err) GEODEC_MUST_USE;
 
 /* Collective. `data` of rank 0 to all. */
-GEODEC_API geodec_status geodec_comm_broadcast(geodec_comm *c, void *data, int64_t bytes,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_comm_broadcast(geodec_comm *c, void *data, int64_t bytes, geodec_err *err) GEODEC_MUST_USE;
 /* Collective. own [bytes] of every rank into all [size][bytes] of rank 0 (elsewhere NULL). */
-GEODEC_API geodec_status geodec_comm_gather(geodec_comm *c, const void *own, int64_t bytes, void *all,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_comm_gather(geodec_comm *c, const void *own, int64_t bytes, void *all,
+                                 geodec_err *err) GEODEC_MUST_USE;
 /* Collective. The same into all [size][bytes] of every rank. */
-GEODEC_API geodec_status geodec_comm_share(geodec_comm *c, const void *own, int64_t bytes, void *all,
-                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_comm_share(geodec_comm *c, const void *own, int64_t bytes, void *all,
+                                geodec_err *err) GEODEC_MUST_USE;
 /* Collective. Returns when all ranks have called it. */
-GEODEC_API geodec_status geodec_comm_barrier(geodec_comm *c, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_comm_barrier(geodec_comm *c, geodec_err *err) GEODEC_MUST_USE;
 /* Collective. All ranks return the same status: GEODEC_OK, or that of the lowest rank that failed, whose message names
  * rank and host in err of the others. */
-GEODEC_API geodec_status geodec_comm_agree(geodec_comm *c, geodec_status st, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_comm_agree(geodec_comm *c, geodec_status st, geodec_err *err) GEODEC_MUST_USE;
 /* Whether the last error is one that all ranks agreed on. */
-GEODEC_API bool geodec_comm_agreed(const geodec_comm *c);
+bool geodec_comm_agreed(const geodec_comm *c);
 
 #endif

@@ -30,15 +30,14 @@ typedef struct geodec_digest {
 } geodec_digest;
 
 /* Digests are noted from now on. Off at the start. */
-GEODEC_API void geodec_digests_note(void);
+void geodec_digests_note(void);
 /* Ends noting; the noted digests, and their number. */
-GEODEC_API int geodec_digests_noted(geodec_digest out[GEODEC_DIGESTS_MAX]);
+int geodec_digests_noted(geodec_digest out[GEODEC_DIGESTS_MAX]);
 /* Takes over the n digests that another process noted, in place of earlier ones; n = 0 forgets them. */
-GEODEC_API void geodec_digests_trust(int n, const geodec_digest *list);
+void geodec_digests_trust(int n, const geodec_digest *list);
 
 /* For the readers of the library. find: whether the digest of the file open as fd is known. add: notes one. */
-GEODEC_API bool geodec_digests_find(const char *path, geodec_digest_part part, int fd, char hex[GEODEC_SHA256_HEX]);
-GEODEC_API void geodec_digests_add(const char *path, geodec_digest_part part, int fd,
-                                   const char hex[GEODEC_SHA256_HEX]);
+bool geodec_digests_find(const char *path, geodec_digest_part part, int fd, char hex[GEODEC_SHA256_HEX]);
+void geodec_digests_add(const char *path, geodec_digest_part part, int fd, const char hex[GEODEC_SHA256_HEX]);
 
 #endif

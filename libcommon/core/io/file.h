@@ -15,24 +15,22 @@ typedef struct geodec_file_map {
 
 /* Maps a regular file read-only and registers it (base/mapped.h), because reading a truncated file raises SIGBUS.
  * GEODEC_NOTFOUND, GEODEC_IO (permissions, a folder, ...). */
-GEODEC_API geodec_status geodec_file_map_open(const char *path, geodec_file_map *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_file_map_open(const char *path, geodec_file_map *out, geodec_err *err) GEODEC_MUST_USE;
 /* The same for `size` bytes from `offset`, a multiple of 4,096. GEODEC_FORMAT when the file ends before them. */
-GEODEC_API geodec_status geodec_file_map_part(const char *path, int64_t offset, int64_t size, geodec_file_map *out,
-                                              geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_file_map_close(geodec_file_map *m);
+geodec_status geodec_file_map_part(const char *path, int64_t offset, int64_t size, geodec_file_map *out,
+                                   geodec_err *err) GEODEC_MUST_USE;
+void geodec_file_map_close(geodec_file_map *m);
 /* Releases the pages under and around data[0 .. n-1]; they are read again on access. */
-GEODEC_API void geodec_file_map_release(const geodec_file_map *m, const uint8_t *data, size_t n);
+void geodec_file_map_release(const geodec_file_map *m, const uint8_t *data, size_t n);
 /* Announces random access to these bytes: a page fault then does not read neighbouring pages. */
-GEODEC_API void geodec_file_map_sparse(const geodec_file_map *m, const uint8_t *data, size_t n);
+void geodec_file_map_sparse(const geodec_file_map *m, const uint8_t *data, size_t n);
 /* A whole text file, zero-terminated, at most limit bytes (GEODEC_LIMIT). "-" reads standard input. Caller frees. */
-GEODEC_API geodec_status geodec_file_read(const char *path, size_t limit, char **text, size_t *n,
-                                          geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_file_read(const char *path, size_t limit, char **text, size_t *n, geodec_err *err) GEODEC_MUST_USE;
 /* Digest of a regular file, or the one that another process of the job computed (io/digests.h). */
-GEODEC_API geodec_status geodec_file_sha256(const char *path, char hex[GEODEC_SHA256_HEX],
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_file_sha256(const char *path, char hex[GEODEC_SHA256_HEX], geodec_err *err) GEODEC_MUST_USE;
 /* Reads the first n bytes, or as many as there are; returns their number, 0 if the file cannot be read. */
-GEODEC_API size_t geodec_file_head(const char *path, void *to, size_t n);
+size_t geodec_file_head(const char *path, void *to, size_t n);
 /* Offset of the first byte that is not valid UTF-8 (overlong and surrogate forms count), or -1. */
-GEODEC_API int64_t geodec_file_utf8_check(const char *text, size_t n);
+int64_t geodec_file_utf8_check(const char *text, size_t n);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* *lock: for geodec_folder_unlock; -1 where the file system has no locks of folders, which is no error.
  * GEODEC_EXISTS: another process is writing it. GEODEC_NOTFOUND, GEODEC_IO. */
-GEODEC_API geodec_status geodec_folder_lock(const char *folder, int *lock, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_folder_unlock(int lock); /* -1 ok */
+geodec_status geodec_folder_lock(const char *folder, int *lock, geodec_err *err) GEODEC_MUST_USE;
+void geodec_folder_unlock(int lock); /* -1 ok */
 
 #endif

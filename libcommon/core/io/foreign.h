@@ -28,18 +28,17 @@ enum {
  * rank, or -1 for any (*rank_out receives it; it may be NULL otherwise). shape [GEODEC_FOREIGN_RANK_MAX]: on entry the
  * expected extents, negative = any; on return the extents found. Every value must be finite. GEODEC_NOTFOUND (file or
  * dataset), GEODEC_FORMAT (also a value that is not finite), GEODEC_LIMIT, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_foreign_read(const char *path, const char *name, int rank, int64_t *shape,
-                                             int *rank_out, double **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_foreign_read(const char *path, const char *name, int rank, int64_t *shape, int *rank_out,
+                                  double **out, geodec_err *err) GEODEC_MUST_USE;
 /* The same for whole numbers: GEODEC_RANGE if a number is outside low..high or has a fraction. */
-GEODEC_API geodec_status geodec_foreign_read_i64(const char *path, const char *name, int rank, int64_t *shape,
-                                                 int64_t low, int64_t high, int64_t **out,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_foreign_read_i64(const char *path, const char *name, int rank, int64_t *shape, int64_t low,
+                                      int64_t high, int64_t **out, geodec_err *err) GEODEC_MUST_USE;
 /* A scalar number attribute of an object ("/" for the root). GEODEC_NOTFOUND, GEODEC_FORMAT, GEODEC_NUMERIC. */
-GEODEC_API geodec_status geodec_foreign_attr(const char *path, const char *object, const char *name, double *out,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_foreign_attr(const char *path, const char *object, const char *name, double *out,
+                                  geodec_err *err) GEODEC_MUST_USE;
 
 /* A table of text, x [rows][cols] in new memory, by the rules of io/matrix.h; every cell must be a finite number. */
-GEODEC_API geodec_status geodec_foreign_text(const char *path, int64_t *rows, int64_t *cols, double **out,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_foreign_text(const char *path, int64_t *rows, int64_t *cols, double **out,
+                                  geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -8,11 +8,11 @@
 enum { GEODEC_FORMAT_ROOM = 32 };
 
 /* "0.1", "1e-300", "nan", "inf", "-inf". Return buf. */
-GEODEC_API const char *geodec_format_f64(double v, char buf[GEODEC_FORMAT_ROOM]);
-GEODEC_API const char *geodec_format_f32(float v, char buf[GEODEC_FORMAT_ROOM]);
+const char *geodec_format_f64(double v, char buf[GEODEC_FORMAT_ROOM]);
+const char *geodec_format_f32(float v, char buf[GEODEC_FORMAT_ROOM]);
 /* Element i of an array of type t as exact text. */
-GEODEC_API const char *geodec_format_element(geodec_type t, const void *data, int64_t i, char buf[GEODEC_FORMAT_ROOM]);
+const char *geodec_format_element(geodec_type t, const void *data, int64_t i, char buf[GEODEC_FORMAT_ROOM]);
 /* The same as a number; 64-bit integers beyond 2^53 are rounded. */
-GEODEC_API double geodec_format_element_f64(geodec_type t, const void *data, int64_t i);
+double geodec_format_element_f64(geodec_type t, const void *data, int64_t i);
 
 #endif

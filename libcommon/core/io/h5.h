@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /* Switches HDF5's automatic error printing off. Idempotent; tools and tests call it once at start-up. */
-GEODEC_API void geodec_io_init(void);
+void geodec_io_init(void);
 
 /* HDF5 trusts the structure of a file: a damaged file can make it allocate any amount of memory, or crash. If a program
  * has set enter and leave, the library calls them around every read of a file. A program sets them before it starts
@@ -17,12 +17,12 @@ typedef struct geodec_io_guard {
     void (*enter)(const char *path, bool few);
     void (*leave)(void);
 } geodec_io_guard;
-GEODEC_API void geodec_io_set_guard(const geodec_io_guard *guard); /* NULL: none */
+void geodec_io_set_guard(const geodec_io_guard *guard); /* NULL: none */
 
 /* When a call of HDF5 fails for lack of memory, HDF5 may free its memory twice: the process is no longer sound. If a
  * program has set `unsafe`, the library calls it then, within a limit of the address space only, with the error's text.
  * A program ends itself there without further use of its memory, as the tools do; if it returns, the error is returned
  * as any other. NULL: none. */
-GEODEC_API void geodec_io_set_unsafe(void (*unsafe)(const char *what));
+void geodec_io_set_unsafe(void (*unsafe)(const char *what));
 
 #endif

@@ -14,13 +14,13 @@ enum { GEODEC_INPUTS_WATCHED = 64 }; /* further files are not watched */
 
 /* Switches noting on, for the whole process. Off at the start, because a program that reads, changes and reads a file
  * again is no mistake in general. */
-GEODEC_API void geodec_inputs_watch(void);
+void geodec_inputs_watch(void);
 /* Notes the regular file that is open as fd; keeps a descriptor of its own. GEODEC_IO when another version of `path`
  * was noted before. */
-GEODEC_API geodec_status geodec_inputs_note(const char *path, int fd, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_inputs_note(const char *path, int fd, geodec_err *err) GEODEC_MUST_USE;
 /* GEODEC_IO with the name of the first noted file that has changed. */
-GEODEC_API geodec_status geodec_inputs_check(geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_inputs_check(geodec_err *err) GEODEC_MUST_USE;
 /* The file at `path` is about to be replaced by this process: it is no longer watched. */
-GEODEC_API void geodec_inputs_forget(const char *path);
+void geodec_inputs_forget(const char *path);
 
 #endif

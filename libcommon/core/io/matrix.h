@@ -10,8 +10,8 @@
 
 /* Whether a word means a missing value: empty, nan, NA, N/A, #N/A, null, none, missing, "." or "-", in any case. Tables
  * (io/table.h) have the same rule. */
-GEODEC_API bool geodec_matrix_is_missing(const char *word, int64_t length);
+bool geodec_matrix_is_missing(const char *word, int64_t length);
 /* Whether `name`, behind its last slash, is that of a mask; *padding: 1 is a row that is not data. */
-GEODEC_API bool geodec_matrix_is_mask(const char *name, bool *padding);
+bool geodec_matrix_is_mask(const char *name, bool *padding);
 
 #endif

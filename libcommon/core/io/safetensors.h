@@ -31,18 +31,18 @@ typedef struct geodec_safetensors_meta {
 typedef struct geodec_safetensors_writer geodec_safetensors_writer;
 
 /* Writes under a temporary name; commit puts the file at path (io/atomic.h). tensors are copied. */
-GEODEC_API geodec_status geodec_safetensors_create(const char *path, const geodec_safetensor *tensor, int n,
-                                                   const geodec_safetensors_meta *meta, int n_meta,
-                                                   geodec_safetensors_writer **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_safetensors_create(const char *path, const geodec_safetensor *tensor, int n,
+                                        const geodec_safetensors_meta *meta, int n_meta,
+                                        geodec_safetensors_writer **out, geodec_err *err) GEODEC_MUST_USE;
 /* Writes elements first .. first+count-1 of tensor i. Each element must be put once. Several threads may put at the
  * same time. */
-GEODEC_API geodec_status geodec_safetensors_put(geodec_safetensors_writer *w, int i, int64_t first, int64_t count,
-                                                const void *data, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_safetensors_put(geodec_safetensors_writer *w, int i, int64_t first, int64_t count,
+                                     const void *data, geodec_err *err) GEODEC_MUST_USE;
 /* GEODEC_INVAL when elements are missing. Frees w in every case. */
-GEODEC_API geodec_status geodec_safetensors_commit(geodec_safetensors_writer *w, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_safetensors_abandon(geodec_safetensors_writer *w); /* NULL ok */
+geodec_status geodec_safetensors_commit(geodec_safetensors_writer *w, geodec_err *err) GEODEC_MUST_USE;
+void geodec_safetensors_abandon(geodec_safetensors_writer *w); /* NULL ok */
 /* Bytes of all arrays. */
-GEODEC_API int64_t geodec_safetensors_bytes(const geodec_safetensors_writer *w);
+int64_t geodec_safetensors_bytes(const geodec_safetensors_writer *w);
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
@@ -50,17 +50,16 @@ typedef struct geodec_safetensors geodec_safetensors;
 
 /* Checks the header against the file: shapes that match their bytes (of types it knows), no gap and no overlap, and the
  * file's size. GEODEC_NOTFOUND, GEODEC_IO, GEODEC_FORMAT, GEODEC_LIMIT; the message names the file. */
-GEODEC_API geodec_status geodec_safetensors_open(const char *path, geodec_safetensors **out,
-                                                 geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_safetensors_close(geodec_safetensors *s); /* NULL ok */
-GEODEC_API int geodec_safetensors_count(const geodec_safetensors *s);
-GEODEC_API const geodec_safetensor *geodec_safetensors_at(const geodec_safetensors *s, int i); /* in file order */
+geodec_status geodec_safetensors_open(const char *path, geodec_safetensors **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_safetensors_close(geodec_safetensors *s); /* NULL ok */
+int geodec_safetensors_count(const geodec_safetensors *s);
+const geodec_safetensor *geodec_safetensors_at(const geodec_safetensors *s, int i); /* in file order */
 /* Index of the tensor of that name, or -1. */
-GEODEC_API int geodec_safetensors_find(const geodec_safetensors *s, const char *name);
+int geodec_safetensors_find(const geodec_safetensors *s, const char *name);
 /* Text of __metadata__, or NULL. */
-GEODEC_API const char *geodec_safetensors_text(const geodec_safetensors *s, const char *key);
+const char *geodec_safetensors_text(const geodec_safetensors *s, const char *key);
 /* GEODEC_UNSUPPORTED: a tensor that is refused. */
-GEODEC_API geodec_status geodec_safetensors_read(const geodec_safetensors *s, int i, int64_t first, int64_t count,
-                                                 void *data, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_safetensors_read(const geodec_safetensors *s, int i, int64_t first, int64_t count, void *data,
+                                      geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -19,14 +19,14 @@ typedef struct geodec_table {
 
 /* GEODEC_NOTFOUND; GEODEC_FORMAT: no header, a NUL byte, a row longer than the header; GEODEC_LIMIT: more than
  * GEODEC_TABLE_BYTES_MAX bytes or GEODEC_TABLE_COLUMNS_MAX columns. Free with geodec_table_free. */
-GEODEC_API geodec_status geodec_table_read(const char *path, geodec_table *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_table_read(const char *path, geodec_table *out, geodec_err *err) GEODEC_MUST_USE;
 /* A table with exactly these columns[n] and no empty cell. GEODEC_FORMAT if it differs; what: its name in messages. */
-GEODEC_API geodec_status geodec_table_read_full(const char *path, int64_t n, const char *const *columns,
-                                                const char *what, geodec_table *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_table_free(geodec_table *t);
+geodec_status geodec_table_read_full(const char *path, int64_t n, const char *const *columns, const char *what,
+                                     geodec_table *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_table_free(geodec_table *t);
 /* Column of that name, or -1. */
-GEODEC_API int64_t geodec_table_column(const geodec_table *t, const char *name);
+int64_t geodec_table_column(const geodec_table *t, const char *name);
 /* NULL when row or column is out of range, or the row is too short. */
-GEODEC_API const char *geodec_table_cell(const geodec_table *t, int64_t row, int64_t column);
+const char *geodec_table_cell(const geodec_table *t, int64_t row, int64_t column);
 
 #endif

@@ -15,34 +15,33 @@
 typedef struct geodec_tsv geodec_tsv;
 
 /* Writes a file that is put in place at commit (io/atomic.h). */
-GEODEC_API geodec_status geodec_tsv_create(const char *path, geodec_tsv **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_tsv_create(const char *path, geodec_tsv **out, geodec_err *err) GEODEC_MUST_USE;
 /* Writes to a stream that the caller owns. */
-GEODEC_API geodec_status geodec_tsv_on(FILE *stream, geodec_tsv **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_tsv_on(FILE *stream, geodec_tsv **out, geodec_err *err) GEODEC_MUST_USE;
 /* The header; names contain no tab or newline. */
-GEODEC_API geodec_status geodec_tsv_columns(geodec_tsv *t, int n, const char *const *names,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_tsv_columns(geodec_tsv *t, int n, const char *const *names, geodec_err *err) GEODEC_MUST_USE;
 /* In place of the header: n columns whose names are not written. */
-GEODEC_API geodec_status geodec_tsv_width(geodec_tsv *t, int n, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_tsv_i64(geodec_tsv *t, int64_t v);
-GEODEC_API void geodec_tsv_u64(geodec_tsv *t, uint64_t v);
-GEODEC_API void geodec_tsv_f64(geodec_tsv *t, double v);
+geodec_status geodec_tsv_width(geodec_tsv *t, int n, geodec_err *err) GEODEC_MUST_USE;
+void geodec_tsv_i64(geodec_tsv *t, int64_t v);
+void geodec_tsv_u64(geodec_tsv *t, uint64_t v);
+void geodec_tsv_f64(geodec_tsv *t, double v);
 /* Writes n cells. */
-GEODEC_API void geodec_tsv_f64s(geodec_tsv *t, int n, const double *v);
-GEODEC_API void geodec_tsv_f32(geodec_tsv *t, float v);
+void geodec_tsv_f64s(geodec_tsv *t, int n, const double *v);
+void geodec_tsv_f32(geodec_tsv *t, float v);
 /* Control characters in v become spaces. */
-GEODEC_API void geodec_tsv_str(geodec_tsv *t, const char *v);
+void geodec_tsv_str(geodec_tsv *t, const char *v);
 /* GEODEC_INVAL when the number of cells differs from that of the columns, GEODEC_IO when a write failed. */
-GEODEC_API geodec_status geodec_tsv_end_row(geodec_tsv *t, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_tsv_end_row(geodec_tsv *t, geodec_err *err) GEODEC_MUST_USE;
 /* An empty line between rows: it starts a new line of a plot. */
-GEODEC_API void geodec_tsv_gap(geodec_tsv *t);
+void geodec_tsv_gap(geodec_tsv *t);
 /* Frees t in every case. */
-GEODEC_API geodec_status geodec_tsv_commit(geodec_tsv *t, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_tsv_commit(geodec_tsv *t, geodec_err *err) GEODEC_MUST_USE;
 /* The same, and sets *t to NULL, so that clean-up code can call abort in every case. */
-GEODEC_API geodec_status geodec_tsv_finish(geodec_tsv **t, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_tsv_finish(geodec_tsv **t, geodec_err *err) GEODEC_MUST_USE;
 /* NULL ok. */
-GEODEC_API void geodec_tsv_abandon(geodec_tsv *t);
+void geodec_tsv_abandon(geodec_tsv *t);
 
 /* The same from one text of names separated by blanks. */
-GEODEC_API geodec_status geodec_tsv_names(geodec_tsv *t, const char *names, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_tsv_names(geodec_tsv *t, const char *names, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

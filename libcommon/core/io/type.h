@@ -21,8 +21,8 @@ typedef enum geodec_type {
     GEODEC_U8,
     GEODEC_BF16, /* uint16_t in memory; of safetensors files only */
 } geodec_type;
-GEODEC_API size_t geodec_type_size(geodec_type t);      /* bytes; 0 for an unknown one */
-GEODEC_API const char *geodec_type_name(geodec_type t); /* "f64", ..; "?" for an unknown one */
+size_t geodec_type_size(geodec_type t);      /* bytes; 0 for an unknown one */
+const char *geodec_type_name(geodec_type t); /* "f64", ..; "?" for an unknown one */
 
 /* Limits of a text and of all numbers of a dataset, checked before memory is allocated. */
 enum { GEODEC_ATTR_TEXT_MAX = 32768 };

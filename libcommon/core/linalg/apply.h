@@ -18,14 +18,13 @@ typedef struct geodec_apply {
 } geodec_apply;
 
 /* a [n][n] row-major, 1 <= n <= GEODEC_APPLY_MAX_N. GEODEC_RANGE, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_apply_init(int64_t n, const double *a, geodec_apply *out,
-                                           geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_apply_clear(geodec_apply *a);
+geodec_status geodec_apply_init(int64_t n, const double *a, geodec_apply *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_apply_clear(geodec_apply *a);
 /* x, y [count][n], y may not overlap x. */
-GEODEC_API void geodec_apply_many(const geodec_apply *a, int64_t count, const double *x, double *y);
+void geodec_apply_many(const geodec_apply *a, int64_t count, const double *x, double *y);
 /* Peak rate of a core: multiply-adds in registers alone, `rounds` times geodec_apply_peak_flops. Returns a number that
  * depends on all of them. */
-GEODEC_API int64_t geodec_apply_peak_flops(void);
-GEODEC_API double geodec_apply_peak(int64_t rounds);
+int64_t geodec_apply_peak_flops(void);
+double geodec_apply_peak(int64_t rounds);
 
 #endif

@@ -17,14 +17,14 @@ typedef struct geodec_counts {
 } geodec_counts;
 
 /* cell, label [n]: pairs with a negative cell or label are left out. GEODEC_RANGE: cell number beyond `cells`. */
-GEODEC_API geodec_status geodec_counts_make(int64_t cells, int64_t n, const int32_t *cell, const int32_t *label,
-                                            geodec_counts *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_counts_clear(geodec_counts *c);
+geodec_status geodec_counts_make(int64_t cells, int64_t n, const int32_t *cell, const int32_t *label,
+                                 geodec_counts *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_counts_clear(geodec_counts *c);
 /* Place of a token among the entries of a cell, 0 = most frequent; -1 = not there. */
-GEODEC_API int64_t geodec_counts_rank(const geodec_counts *c, int64_t cell, int32_t token);
+int64_t geodec_counts_rank(const geodec_counts *c, int64_t cell, int32_t token);
 /* GEODEC_FORMAT unless the arrays are such a table with tokens below `vocab`. Checks arrays that were read from a
  * file. */
-GEODEC_API geodec_status geodec_counts_check(const geodec_counts *c, int64_t vocab, const char *name,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_counts_check(const geodec_counts *c, int64_t vocab, const char *name,
+                                  geodec_err *err) GEODEC_MUST_USE;
 
 #endif

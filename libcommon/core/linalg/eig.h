@@ -8,22 +8,21 @@
 #include <stdint.h>
 
 /* Number of doubles of scratch for geodec_eig_sym_ws at dimension n; 0 when n is out of range. */
-GEODEC_API int64_t geodec_eig_sym_scratch(int64_t n);
+int64_t geodec_eig_sym_scratch(int64_t n);
 
 /* A = V diag(w) V^T. Reads the lower triangle of a [n][n] row-major. w [n] ascends; v [n][n] holds the eigenvectors as
  * ROWS (v[k] belongs to w[k]): A = sum_k w[k] v[k] v[k]^T. v may be a itself. w and v are undefined on failure.
  * scratch: geodec_eig_sym_scratch(n) doubles, for calls in a loop without allocation. Thread-safe. GEODEC_NUMERIC (not
  * finite), GEODEC_NOCONV. */
-GEODEC_API geodec_status geodec_eig_sym_ws(int64_t n, const double *a, double *w, double *v, double *scratch,
-                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_eig_sym_ws(int64_t n, const double *a, double *w, double *v, double *scratch,
+                                geodec_err *err) GEODEC_MUST_USE;
 /* The same with its own scratch. */
-GEODEC_API geodec_status geodec_eig_sym(int64_t n, const double *a, double *w, double *v,
-                                        geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_eig_sym(int64_t n, const double *a, double *w, double *v, geodec_err *err) GEODEC_MUST_USE;
 
 /* Eigenvalues only, ascending; reads the lower triangle of a. */
-GEODEC_API geodec_status geodec_eig_values(int64_t n, const double *a, double *w, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_eig_values(int64_t n, const double *a, double *w, geodec_err *err) GEODEC_MUST_USE;
 
 /* f(A) = V diag(fw) V^T for given eigenvectors (rows of v) and new eigenvalues fw; out [n][n], exactly symmetric. */
-GEODEC_API void geodec_eig_compose(int64_t n, const double *fw, const double *v, double *out);
+void geodec_eig_compose(int64_t n, const double *fw, const double *v, double *out);
 
 #endif

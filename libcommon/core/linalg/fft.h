@@ -12,11 +12,11 @@
 typedef struct geodec_fft geodec_fft;
 
 /* n in 1 .. 2^28. GEODEC_RANGE, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_fft_create(int64_t n, geodec_fft **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_fft_create(int64_t n, geodec_fft **out, geodec_err *err) GEODEC_MUST_USE;
 /* NULL ok. */
-GEODEC_API void geodec_fft_destroy(geodec_fft *f);
+void geodec_fft_destroy(geodec_fft *f);
 /* In place: re, im [n]. Not for two threads at once on one plan. The inverse is the transform of the conjugate,
  * conjugated, divided by n. */
-GEODEC_API void geodec_fft_run(geodec_fft *f, double *re, double *im);
+void geodec_fft_run(geodec_fft *f, double *re, double *im);
 
 #endif

@@ -18,10 +18,9 @@
  * number of points (n_points - 1 without queries), GEODEC_NUMERIC (not finite), GEODEC_INTERRUPTED. Cost at most
  * n_queries n_points d multiply-adds; memory n_points (d + 12) bytes (2 d + 12 with shorts) and about 2 MiB a thread;
  * by products n_points 8 d bytes and 16 MiB a thread. */
-GEODEC_API geodec_status geodec_knn_search(int64_t n_points, int64_t d, const double *points, int64_t n_queries,
-                                           const double *queries, int64_t k, int32_t *index, double *dist2,
-                                           geodec_pool *pool, const geodec_hooks *hooks,
-                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_knn_search(int64_t n_points, int64_t d, const double *points, int64_t n_queries,
+                                const double *queries, int64_t k, int32_t *index, double *dist2, geodec_pool *pool,
+                                const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
 
 /* A search among a part of the points, whose results are merged with those of other parts. */
 typedef struct geodec_knn_part {
@@ -34,14 +33,13 @@ typedef struct geodec_knn_part {
     bool ordered; /* points and queries are in the order of geodec_knn_order (queries: or a part of it) */
 } geodec_knn_part;
 /* geodec_knn_search among a part. dist2 is needed. */
-GEODEC_API geodec_status geodec_knn_search_part(const geodec_knn_part *part, int64_t n_points, int64_t d,
-                                                const double *points, int64_t n_queries, const double *queries,
-                                                int64_t k, int32_t *index, double *dist2, geodec_pool *pool,
-                                                const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_knn_search_part(const geodec_knn_part *part, int64_t n_points, int64_t d, const double *points,
+                                     int64_t n_queries, const double *queries, int64_t k, int32_t *index, double *dist2,
+                                     geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
 
 /* Orders points [n][d] so that each run of 256 is spatially close: medians along the widest coordinate. order [n]
  * becomes a permutation of 0 .. n-1. GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_knn_order(int64_t n, int64_t d, const double *points, int32_t *order,
-                                          geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_knn_order(int64_t n, int64_t d, const double *points, int32_t *order,
+                               geodec_err *err) GEODEC_MUST_USE;
 
 #endif

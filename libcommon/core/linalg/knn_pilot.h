@@ -19,12 +19,11 @@ typedef struct geodec_knn_cost {
  * points are searched for runs of 256 neighbouring queries, spread over all of them, for about `budget` processor
  * seconds and at least two runs. Points of more than 32 dimensions are searched among themselves, until the budget is
  * spent. Errors: those of the search. */
-GEODEC_API geodec_status geodec_knn_pilot(int64_t n_points, int64_t d, const double *points, int64_t n_queries,
-                                          const double *queries, int64_t k, double budget, geodec_pool *pool,
-                                          const geodec_hooks *hooks, geodec_knn_cost *out,
-                                          geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_knn_pilot(int64_t n_points, int64_t d, const double *points, int64_t n_queries,
+                               const double *queries, int64_t k, double budget, geodec_pool *pool,
+                               const geodec_hooks *hooks, geodec_knn_cost *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Bytes that the search allocates beside its arguments, with bytes as coarse coordinates (twice as many for shorts). */
-GEODEC_API double geodec_knn_bytes(int64_t n_points, int64_t d, int64_t n_queries, int64_t k, int64_t threads);
+double geodec_knn_bytes(int64_t n_points, int64_t d, int64_t n_queries, int64_t k, int64_t threads);
 
 #endif

@@ -6,8 +6,8 @@
 
 /* Sets one BLAS thread (results must not depend on BLAS threads; Geodec parallelises outside BLAS) and disables GSL's
  * aborting error handler. Idempotent; tools and tests call it once at start-up. */
-GEODEC_API void geodec_linalg_init(void);
+void geodec_linalg_init(void);
 /* Name of OpenBLAS's kernel family on this CPU, e.g. "SkylakeX": recorded in results, since last bits depend on it. */
-GEODEC_API const char *geodec_linalg_core(void);
+const char *geodec_linalg_core(void);
 
 #endif

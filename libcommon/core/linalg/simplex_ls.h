@@ -12,7 +12,7 @@
  * the minimum; kkt (may be NULL): max over i of (x.x - x.p_i) / max |p|^2 with p_i = row_i - target, x = sum w_i p_i,
  * which is zero at the minimum. For another norm multiply rows and target by a factor of its matrix. GEODEC_RANGE (k or
  * d below 1), GEODEC_NUMERIC (not finite), GEODEC_NOCONV, GEODEC_NOMEM. O(k^2 d + k^3 steps). */
-GEODEC_API geodec_status geodec_simplex_ls(int64_t k, int64_t d, const double *rows, const double *target, double *w,
-                                           double *residual, double *kkt, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_simplex_ls(int64_t k, int64_t d, const double *rows, const double *target, double *w,
+                                double *residual, double *kkt, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -8,19 +8,18 @@
 #include <stdint.h>
 
 /* Sorts in ascending order, in place; NaN goes to the end. */
-GEODEC_API void geodec_stats_sort(int64_t n, double *x);
+void geodec_stats_sort(int64_t n, double *x);
 /* Percentile p in 0..1 of sorted x [n], n >= 1, by linear interpolation between order statistics (Hyndman and Fan's
  * type 7: position p (n-1)). */
-GEODEC_API double geodec_stats_percentile(int64_t n, const double *sorted, double p);
+double geodec_stats_percentile(int64_t n, const double *sorted, double p);
 /* NaN for n = 0. */
-GEODEC_API double geodec_stats_mean(int64_t n, const double *x);
+double geodec_stats_mean(int64_t n, const double *x);
 /* Unbiased (divisor n-1), two passes; NaN for n < 2. */
-GEODEC_API double geodec_stats_variance(int64_t n, const double *x);
+double geodec_stats_variance(int64_t n, const double *x);
 /* out [rows][width] = a less its column means, which go to mean [width]. */
-GEODEC_API void geodec_stats_centre(int64_t rows, int64_t width, const double *a, double *mean, double *out);
+void geodec_stats_centre(int64_t rows, int64_t width, const double *a, double *mean, double *out);
 /* Median without changing x. */
-GEODEC_API geodec_status geodec_stats_median(int64_t n, const double *x, double *median,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_stats_median(int64_t n, const double *x, double *median, geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct geodec_stats_line {
     double slope, intercept;
@@ -30,22 +29,22 @@ typedef struct geodec_stats_line {
 } geodec_stats_line;
 /* Weighted least squares y = intercept + slope x; weight NULL = all one. GEODEC_RANGE with fewer than 2 points of
  * positive weight or a negative weight, GEODEC_SINGULAR when all x are equal, GEODEC_NUMERIC when not finite. */
-GEODEC_API geodec_status geodec_stats_fit_line(int64_t n, const double *x, const double *y, const double *weight,
-                                               geodec_stats_line *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_stats_fit_line(int64_t n, const double *x, const double *y, const double *weight,
+                                    geodec_stats_line *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Ledoit-Wolf shrinkage intensity a in 0..1 for m samples x [m][n] that are centred (Ledoit and Wolf, J. Multivariate
  * Anal. 88 (2004) 365, with S = x^T x / m): the best mix (1-a) S + a tr(S)/n I. 1 when S is a multiple of I. scratch
  * [n*n]. */
-GEODEC_API double geodec_stats_ledoit_wolf(int64_t m, int64_t n, const double *x, double *scratch);
+double geodec_stats_ledoit_wolf(int64_t m, int64_t n, const double *x, double *scratch);
 
 /* Spearman's rank correlation of a and b [n], ties at their mean rank. GEODEC_RANGE with fewer than 2 values,
  * GEODEC_NUMERIC when one is not finite or all of a or of b are equal, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_stats_rank_correlation(int64_t n, const double *a, const double *b, double *rho,
-                                                       geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_stats_rank_correlation(int64_t n, const double *a, const double *b, double *rho,
+                                            geodec_err *err) GEODEC_MUST_USE;
 
 /* Bootstrap: n indices in 0..n-1 sampled with replacement; replicate r of stream `stream` (base/rng.h:
  * geodec_rng_id). */
-GEODEC_API void geodec_stats_resample(uint64_t seed, uint64_t stream, uint64_t replicate, int64_t n, int64_t *index);
+void geodec_stats_resample(uint64_t seed, uint64_t stream, uint64_t replicate, int64_t n, int64_t *index);
 
 /* An estimate with its 95 % percentile bootstrap interval (low = high = value without replicates). */
 typedef struct geodec_estimate {
@@ -54,8 +53,7 @@ typedef struct geodec_estimate {
 /* sum numerator / sum denominator of `groups` groups (texts, starts, clouds: independent units), which the bootstrap
  * resamples as a whole. denominator NULL = all one: the mean. Value NaN for no groups or a zero sum; replicates with a
  * zero sum are left out. GEODEC_NUMERIC (not finite), GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_stats_ratio(int64_t groups, const double *numerator, const double *denominator,
-                                            int64_t replicates, uint64_t seed, uint64_t stream, geodec_estimate *out,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_stats_ratio(int64_t groups, const double *numerator, const double *denominator, int64_t replicates,
+                                 uint64_t seed, uint64_t stream, geodec_estimate *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

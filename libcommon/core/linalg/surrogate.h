@@ -19,20 +19,18 @@ typedef enum geodec_surrogate {
     GEODEC_SURROGATE_PHASE,
     GEODEC_SURROGATE_SHUFFLE,
 } geodec_surrogate;
-GEODEC_API extern const char *const geodec_surrogate_names[]; /* names by number, then NULL */
-GEODEC_API const char *geodec_surrogate_name(geodec_surrogate kind);
+extern const char *const geodec_surrogate_names[]; /* names by number, then NULL */
+const char *geodec_surrogate_name(geodec_surrogate kind);
 /* GEODEC_INVAL for another word. */
-GEODEC_API geodec_status geodec_surrogate_find(const char *name, geodec_surrogate *kind,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_surrogate_find(const char *name, geodec_surrogate *kind, geodec_err *err) GEODEC_MUST_USE;
 
 /* y [points][n] from x [points][n] (not the same memory); a function of (kind, x, seed, stream) alone. n >= 1.
  * GEODEC_SCARCE (fewer than 2 points, all equal), GEODEC_RANGE, GEODEC_NUMERIC (not finite), GEODEC_NOMEM. O(points
  * n^2), phase: O(points log points n). */
-GEODEC_API geodec_status geodec_surrogate_draw(geodec_surrogate kind, int64_t points, int64_t n, const double *x,
-                                               uint64_t seed, uint64_t stream, double *y,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_surrogate_draw(geodec_surrogate kind, int64_t points, int64_t n, const double *x, uint64_t seed,
+                                    uint64_t stream, double *y, geodec_err *err) GEODEC_MUST_USE;
 /* The surrogate for points of these texts [points]: phase when at least half of the points share their text with
  * another point, else shuffle. */
-GEODEC_API geodec_surrogate geodec_surrogate_for(int64_t points, const int32_t *sequence);
+geodec_surrogate geodec_surrogate_for(int64_t points, const int32_t *sequence);
 
 #endif

@@ -8,10 +8,9 @@
 
 /* A = U diag(s) Vt with r = min(m,n): a [m][n] (unchanged), u [m][r], s [r] descending, vt [r][n]. Signs of the vectors
  * are LAPACK's; outputs are undefined on failure. GEODEC_NUMERIC (not finite), GEODEC_NOCONV, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_svd_thin(int64_t m, int64_t n, const double *a, double *u, double *s, double *vt,
-                                         geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_svd_thin(int64_t m, int64_t n, const double *a, double *u, double *s, double *vt,
+                              geodec_err *err) GEODEC_MUST_USE;
 /* The singular values only. */
-GEODEC_API geodec_status geodec_svd_values(int64_t m, int64_t n, const double *a, double *s,
-                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_svd_values(int64_t m, int64_t n, const double *a, double *s, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

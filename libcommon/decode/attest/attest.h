@@ -36,16 +36,15 @@ typedef struct geodec_attest {
 /* Generates up to n tokens after the prompt of *a (whose settings, prompt and model the caller has set) and fills the
  * rest. eos: a token that ends the run, -1: none. transcript: a file to write, NULL: none. The engine is empty, takes
  * 64 rows, and has room for all tokens. */
-GEODEC_API geodec_status geodec_attest_run(geodec_engine *e, int32_t n_vocab, int32_t n, int32_t eos,
-                                           const char *transcript, geodec_attest *a, const geodec_hooks *hooks,
-                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_attest_run(geodec_engine *e, int32_t n_vocab, int32_t n, int32_t eos, const char *transcript,
+                                geodec_attest *a, const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
 
 /* JSON, put in place at once. */
-GEODEC_API geodec_status geodec_attest_write(const char *path, const geodec_attest *a, const char *command,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_attest_write(const char *path, const geodec_attest *a, const char *command,
+                                  geodec_err *err) GEODEC_MUST_USE;
 /* GEODEC_FORMAT, GEODEC_LIMIT. The digest in the file must be the last link. */
-GEODEC_API geodec_status geodec_attest_read(const char *path, geodec_attest *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_attest_clear(geodec_attest *a);
+geodec_status geodec_attest_read(const char *path, geodec_attest *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_attest_clear(geodec_attest *a);
 
 /* What a verification found. Begins as NOT_CHECKED. */
 typedef enum geodec_attest_verdict {
@@ -66,7 +65,7 @@ typedef struct geodec_attest_result {
     /* with a transcript: matrices that were projected; products of one row that were checked, and computed again */
     int64_t matrices, products, recomputed;
 } geodec_attest_result;
-GEODEC_API const char *geodec_attest_verdict_text(geodec_attest_verdict v);
+const char *geodec_attest_verdict_text(geodec_attest_verdict v);
 
 typedef struct geodec_attest_check {
     const char *model; /* hash of the verifier's file */
@@ -82,8 +81,8 @@ typedef struct geodec_attest_check {
 } geodec_attest_check;
 /* The engine is empty. A record that does not hold is a result, not an error. GEODEC_FORMAT: the transcript is damaged.
  */
-GEODEC_API geodec_status geodec_attest_verify(geodec_engine *e, int32_t n_vocab, const geodec_attest *a,
-                                              const geodec_attest_check *how, geodec_attest_result *out,
-                                              const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_attest_verify(geodec_engine *e, int32_t n_vocab, const geodec_attest *a,
+                                   const geodec_attest_check *how, geodec_attest_result *out, const geodec_hooks *hooks,
+                                   geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -39,16 +39,15 @@
 typedef struct geodec_freivalds geodec_freivalds;
 
 /* Writes the sums of all products of later passes to w, which must outlive it; the caller flushes w after each pass. */
-GEODEC_API geodec_status geodec_freivalds_prover(const geodec_engine *e, geodec_transcript_writer *w,
-                                                 geodec_freivalds **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_freivalds_prover(const geodec_engine *e, geodec_transcript_writer *w, geodec_freivalds **out,
+                                      geodec_err *err) GEODEC_MUST_USE;
 /* Takes the sums of later passes, of `rows` rows at most, from t, and checks them. secret: the seed of r. */
-GEODEC_API geodec_status geodec_freivalds_verifier(const geodec_engine *e, geodec_transcript *t, int32_t rows,
-                                                   uint64_t secret, geodec_freivalds **out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_freivalds_free(geodec_freivalds *f); /* NULL ok */
+geodec_status geodec_freivalds_verifier(const geodec_engine *e, geodec_transcript *t, int32_t rows, uint64_t secret,
+                                        geodec_freivalds **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_freivalds_free(geodec_freivalds *f); /* NULL ok */
 /* For geodec_engine_replace_products, with f: of a prover, of a verifier. */
-GEODEC_API void geodec_freivalds_prove(void *f, const geodec_engine_product *job, int64_t jobs, geodec_pool *pool);
-GEODEC_API void geodec_freivalds_check(void *f, const geodec_engine_product *job, int64_t jobs, geodec_pool *pool);
+void geodec_freivalds_prove(void *f, const geodec_engine_product *job, int64_t jobs, geodec_pool *pool);
+void geodec_freivalds_check(void *f, const geodec_engine_product *job, int64_t jobs, geodec_pool *pool);
 
 /* What a verifier found. */
 typedef struct geodec_freivalds_report {
@@ -58,9 +57,9 @@ typedef struct geodec_freivalds_report {
     int32_t wrong;               /* the first row of the pass with a wrong product, -1: none */
 } geodec_freivalds_report;
 /* Clears `missing` and `wrong` for the next pass. */
-GEODEC_API geodec_freivalds_report geodec_freivalds_pass_report(geodec_freivalds *f);
+geodec_freivalds_report geodec_freivalds_pass_report(geodec_freivalds *f);
 
 /* Whether the bound of the matrix is at most 2^58. */
-GEODEC_API bool geodec_freivalds_bounded(const geodec_panels16 *w);
+bool geodec_freivalds_bounded(const geodec_panels16 *w);
 
 #endif

@@ -30,9 +30,9 @@ typedef struct geodec_transcript_sums {
     int bits, zeros;       /* bits 0: left out */
 } geodec_transcript_sums;
 /* Bits and zeros of acc [n]; bits 0 if they do not fit. */
-GEODEC_API void geodec_transcript_measure(const int64_t *acc, int64_t n, geodec_transcript_sums *out);
-GEODEC_API void geodec_transcript_pack(const int64_t *acc, int64_t n, int bits, int zeros, uint8_t *packed);
-GEODEC_API void geodec_transcript_unpack(const geodec_transcript_sums *s, int64_t n, int64_t *acc);
+void geodec_transcript_measure(const int64_t *acc, int64_t n, geodec_transcript_sums *out);
+void geodec_transcript_pack(const int64_t *acc, int64_t n, int bits, int zeros, uint8_t *packed);
+void geodec_transcript_unpack(const geodec_transcript_sums *s, int64_t n, int64_t *acc);
 static inline int64_t geodec_transcript_bytes(int64_t n, int bits) { return (n * bits + 7) / 8; }
 
 /* The sums from number `begin` on, a multiple of 8. */
@@ -45,36 +45,34 @@ static inline geodec_transcript_sums geodec_transcript_part(const geodec_transcr
 
 typedef struct geodec_transcript_writer geodec_transcript_writer;
 /* rows: most of a pass. The file comes into place at the end. */
-GEODEC_API geodec_status geodec_transcript_create(const char *path, const uint8_t binding[GEODEC_TRANSCRIPT_BINDING],
-                                                  int32_t rows, geodec_transcript_writer **out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_transcript_create(const char *path, const uint8_t binding[GEODEC_TRANSCRIPT_BINDING], int32_t rows,
+                                       geodec_transcript_writer **out, geodec_err *err) GEODEC_MUST_USE;
 /* Appends a product of a row of the current pass; acc NULL: left out. False: no memory; then flush fails. */
-GEODEC_API bool geodec_transcript_add(geodec_transcript_writer *w, int32_t row, const int64_t *acc, int64_t n);
+bool geodec_transcript_add(geodec_transcript_writer *w, int32_t row, const int64_t *acc, int64_t n);
 /* Writes the first n rows of the pass, and begins the next one. */
-GEODEC_API geodec_status geodec_transcript_flush(geodec_transcript_writer *w, int32_t n,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_transcript_flush(geodec_transcript_writer *w, int32_t n, geodec_err *err) GEODEC_MUST_USE;
 /* Puts the file in place; its size and digest. */
-GEODEC_API geodec_status geodec_transcript_commit(geodec_transcript_writer *w, int64_t *size,
-                                                  char digest[GEODEC_SHA256_HEX], geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_transcript_abandon(geodec_transcript_writer *w); /* NULL ok; also after commit */
+geodec_status geodec_transcript_commit(geodec_transcript_writer *w, int64_t *size, char digest[GEODEC_SHA256_HEX],
+                                       geodec_err *err) GEODEC_MUST_USE;
+void geodec_transcript_abandon(geodec_transcript_writer *w); /* NULL ok; also after commit */
 
 /* ---- reading ---- */
 
 typedef struct geodec_transcript geodec_transcript;
 /* GEODEC_FORMAT: no transcript. rows: most of a pass. */
-GEODEC_API geodec_status geodec_transcript_open(const char *path, int32_t rows, geodec_transcript **out,
-                                                geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_transcript_close(geodec_transcript *t); /* NULL ok */
-GEODEC_API int64_t geodec_transcript_size(const geodec_transcript *t);
+geodec_status geodec_transcript_open(const char *path, int32_t rows, geodec_transcript **out,
+                                     geodec_err *err) GEODEC_MUST_USE;
+void geodec_transcript_close(geodec_transcript *t); /* NULL ok */
+int64_t geodec_transcript_size(const geodec_transcript *t);
 /* [GEODEC_TRANSCRIPT_BINDING] */
-GEODEC_API const uint8_t *geodec_transcript_binding(const geodec_transcript *t);
+const uint8_t *geodec_transcript_binding(const geodec_transcript *t);
 /* The next n tokens become rows 0 to n - 1. GEODEC_FORMAT: the file has no n more. */
-GEODEC_API geodec_status geodec_transcript_pass(geodec_transcript *t, int32_t n, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_transcript_pass(geodec_transcript *t, int32_t n, geodec_err *err) GEODEC_MUST_USE;
 /* The next product of a row, of n sums, valid until the file is closed. False: there is no such product. */
-GEODEC_API bool geodec_transcript_next(geodec_transcript *t, int32_t row, int64_t n, geodec_transcript_sums *out);
+bool geodec_transcript_next(geodec_transcript *t, int32_t row, int64_t n, geodec_transcript_sums *out);
 /* Products of a row that were not read. */
-GEODEC_API int64_t geodec_transcript_left(const geodec_transcript *t, int32_t row);
+int64_t geodec_transcript_left(const geodec_transcript *t, int32_t row);
 /* After the last token. */
-GEODEC_API bool geodec_transcript_ended(const geodec_transcript *t);
+bool geodec_transcript_ended(const geodec_transcript *t);
 
 #endif

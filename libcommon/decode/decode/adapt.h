@@ -59,36 +59,35 @@ typedef struct geodec_adapt {
     int64_t seen[GEODEC_DRAFT_SOURCES_MAX]; /* drafts confirmed or rejected by the text */
 } geodec_adapt;
 
-GEODEC_API void geodec_adapt_init(geodec_adapt *a, int32_t max, const geodec_cost *cost);
+void geodec_adapt_init(geodec_adapt *a, int32_t max, const geodec_cost *cost);
 
 /* ---- a round, in this order -------------------------------------------------------------------------------------- */
 
 /* Begins a round. Returns true when the drafter is suspended; the calls below are then not made in this round. */
-GEODEC_API bool geodec_adapt_begin(geodec_adapt *a);
+bool geodec_adapt_begin(geodec_adapt *a);
 /* Returns the number of drafts to ask for, at most `room`; 0 = none. Updates a->least. */
-GEODEC_API int32_t geodec_adapt_ask(geodec_adapt *a, int32_t room);
+int32_t geodec_adapt_ask(geodec_adapt *a, int32_t room);
 /* Returns how many of the n drafts to send. Of a tree, these are the best prefix in tree order. */
-GEODEC_API int32_t geodec_adapt_send(geodec_adapt *a, const geodec_draft *draft, int32_t n);
+int32_t geodec_adapt_send(geodec_adapt *a, const geodec_draft *draft, int32_t n);
 /* The same by prices: of the newest token and the n drafts. price->useful and wasted count from the start of the text.
  */
-GEODEC_API int32_t geodec_adapt_send_priced(geodec_adapt *a, const geodec_price *price, const geodec_draft *draft,
-                                            int32_t n);
+int32_t geodec_adapt_send_priced(geodec_adapt *a, const geodec_price *price, const geodec_draft *draft, int32_t n);
 /* The text has confirmed or rejected this draft. */
-GEODEC_API void geodec_adapt_learn(geodec_adapt *a, const geodec_draft *draft, bool accepted);
+void geodec_adapt_learn(geodec_adapt *a, const geodec_draft *draft, bool accepted);
 /* Ends the round, which produced `tokens` tokens. The loop adds its times to a->pace when they are known. */
-GEODEC_API void geodec_adapt_settle(geodec_adapt *a, int32_t sent, int64_t tokens);
+void geodec_adapt_settle(geodec_adapt *a, int32_t sent, int64_t tokens);
 
 /* ---- back-off ---------------------------------------------------------------------------------------------------- */
 
 /* Number of tokens until the drafter is asked again; 0 = it may be asked now. */
-GEODEC_API int64_t geodec_adapt_wait(const geodec_adapt *a);
+int64_t geodec_adapt_wait(const geodec_adapt *a);
 /* Suspends a drafter that backed off, from this round until `notice` tokens before it is asked again. Does nothing when
  * fewer tokens remain. */
-GEODEC_API void geodec_adapt_suspend(geodec_adapt *a, int64_t notice);
+void geodec_adapt_suspend(geodec_adapt *a, int64_t notice);
 /* Ends a suspension early; does nothing when there is none. */
-GEODEC_API void geodec_adapt_end_suspension(geodec_adapt *a);
+void geodec_adapt_end_suspension(geodec_adapt *a);
 /* The drafter was shown the rows it missed and was asked; this took `time` passes of cost.seconds. */
-GEODEC_API void geodec_adapt_resumed(geodec_adapt *a, double time);
+void geodec_adapt_resumed(geodec_adapt *a, double time);
 
 /* ---- shared with the scheduler of several drafters --------------------------------------------------------------- */
 
@@ -100,17 +99,16 @@ typedef struct geodec_adapt_prefix {
 /* The prefix with the most expected tokens per time, or none if it is not above (1 + gain) times plain decoding. trust
  * [n]: factor of the confidence of each draft. pace NULL: all rounds take the same time. price, or NULL: a prefix
  * takes price->time / price->mean of the time of its width. */
-GEODEC_API geodec_adapt_prefix geodec_adapt_best(const geodec_pace *pace, const geodec_price *price,
-                                                 const geodec_draft *draft, int32_t n, const double *trust,
-                                                 double gain);
+geodec_adapt_prefix geodec_adapt_best(const geodec_pace *pace, const geodec_price *price, const geodec_draft *draft,
+                                      int32_t n, const double *trust, double gain);
 /* The prefix with the most work per time, or none if it is not above (1 + gain) times that of the newest token alone.
  * tokens: its work in plain passes. time: of its pass, in plain passes. A prefix whose expected loss is above
  * `most_lost` bytes is not taken. */
-GEODEC_API geodec_adapt_prefix geodec_adapt_best_priced(const geodec_price *price, const geodec_draft *draft, int32_t n,
-                                                        const double *trust, double gain, double most_lost);
+geodec_adapt_prefix geodec_adapt_best_priced(const geodec_price *price, const geodec_draft *draft, int32_t n,
+                                             const double *trust, double gain, double most_lost);
 /* Adds to a budget, up to GEODEC_ADAPT_BUDGET_MOST. */
-GEODEC_API void geodec_adapt_earn(double *budget, double passes);
+void geodec_adapt_earn(double *budget, double passes);
 /* Expected cost of the next time: the mean of the last cost `paid` and the expectation `before`, where 0 = none. */
-GEODEC_API double geodec_adapt_expected_cost(double before, double paid);
+double geodec_adapt_expected_cost(double before, double paid);
 
 #endif

@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 /* v(b) = 1 + slope (b - 1), c = o = 0: used where nothing was measured. */
-GEODEC_API geodec_cost geodec_cost_linear(double slope);
+geodec_cost geodec_cost_linear(double slope);
 /* v(b), extrapolated linearly beyond n. */
-GEODEC_API double geodec_cost_pass(const geodec_cost *cost, int32_t b);
+double geodec_cost_pass(const geodec_cost *cost, int32_t b);
 
 /* Times passes of 1 .. rows tokens after `at` cached tokens and empties the cache. Only a few widths are timed, in
  * turn, and the minimum of `repeats` is taken; the others are interpolated. clock NULL = geodec_clock_seconds. */
-GEODEC_API geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32_t rows, int32_t repeats,
-                                             double (*clock)(void), geodec_cost *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32_t rows, int32_t repeats,
+                                  double (*clock)(void), geodec_cost *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

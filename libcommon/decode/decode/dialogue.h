@@ -44,6 +44,6 @@ typedef struct geodec_dialogue {
 /* Runs until the input ends or /quit; /reset starts a new conversation. On a terminal an interrupt ends the turn; the
  * part of the reply already written stays in the conversation. GEODEC_CHECK: a reply differs from plain decoding.
  * GEODEC_LIMIT: the context is full, with GEODEC_DIALOGUE_STOP. */
-GEODEC_API geodec_status geodec_dialogue_run(const geodec_dialogue *d, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_dialogue_run(const geodec_dialogue *d, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -14,20 +14,18 @@
  * grows the tree when the request has a budget and the drafter has `children`. It checks the count, parents, path
  * lengths, siblings, sources and confidences (GEODEC_INTERNAL). The loop checks token ids and treats an invalid one as
  * wrong. */
-GEODEC_API geodec_status geodec_drafter_begin(geodec_drafter *d, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_drafter_observe(geodec_drafter *d, const geodec_draft_rows *rows,
-                                                geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_request *request,
-                                                geodec_draft *out, int32_t *n, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_drafter_begin(geodec_drafter *d, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_drafter_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out,
+                                     int32_t *n, geodec_err *err) GEODEC_MUST_USE;
 /* Starts a tree for a request, with node 0 alone. */
-GEODEC_API geodec_status geodec_drafter_root(geodec_drafter *d, const geodec_draft_request *request,
-                                             geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_drafter_adopt(geodec_drafter *d, int32_t parent, int32_t token,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_drafter_root(geodec_drafter *d, const geodec_draft_request *request,
+                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_drafter_adopt(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err) GEODEC_MUST_USE;
 /* The newest `most` tokens of the text that ends at a node, newest first, -1 before its start. Returns their number.
  */
-GEODEC_API int32_t geodec_drafter_context(const geodec_drafter *d, int32_t node, int32_t most, int32_t *token);
+int32_t geodec_drafter_context(const geodec_drafter *d, int32_t node, int32_t most, int32_t *token);
 /* True when the guard forbids the token as a child of the node. */
-GEODEC_API bool geodec_drafter_forbids(const geodec_drafter *d, int32_t node, int32_t token);
+bool geodec_drafter_forbids(const geodec_drafter *d, int32_t node, int32_t token);
 
 #endif

@@ -24,10 +24,10 @@ typedef struct geodec_gamma_papers {
 } geodec_gamma_papers;
 
 /* most: the initial length and the upper limit, 0 .. GEODEC_DRAFT_MAX. */
-GEODEC_API geodec_gamma_papers geodec_gamma_papers_start(int32_t most);
+geodec_gamma_papers geodec_gamma_papers_start(int32_t most);
 /* Number of drafts in the next round, at most `room`. */
-GEODEC_API int32_t geodec_gamma_papers_ask(geodec_gamma_papers *g, int32_t room);
+int32_t geodec_gamma_papers_ask(geodec_gamma_papers *g, int32_t room);
 /* Ends a round that sent `sent` drafts, of which `accepted` were accepted. */
-GEODEC_API void geodec_gamma_papers_settle(geodec_gamma_papers *g, int32_t sent, int32_t accepted);
+void geodec_gamma_papers_settle(geodec_gamma_papers *g, int32_t sent, int32_t accepted);
 
 #endif

@@ -13,12 +13,12 @@
 #include <stdint.h>
 
 /* True for an id that ends the output. guard NULL: false. */
-GEODEC_API bool geodec_guard_is_stop(const geodec_guard *guard, int32_t id);
+bool geodec_guard_is_stop(const geodec_guard *guard, int32_t id);
 /* True when `id` may not be output token `index` (0 = the first after the prompt). guard NULL: false. */
-GEODEC_API bool geodec_guard_forbids(const geodec_guard *guard, int64_t index, int32_t id);
+bool geodec_guard_forbids(const geodec_guard *guard, int64_t index, int32_t id);
 /* Applies penalties and the mask to row [n_vocab], the logits that decide output token `index`, in place. more
  * [n_more]: tokens of the round between the newest token and this row. */
-GEODEC_API void geodec_guard_mask(const geodec_guard *guard, int64_t index, const int32_t *more, int64_t n_more,
-                                  float *row, int32_t n_vocab);
+void geodec_guard_mask(const geodec_guard *guard, int64_t index, const int32_t *more, int64_t n_more, float *row,
+                       int32_t n_vocab);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "decode/loop_internal.h"
 #include "decode/verify_stochastic.h"
+#include "session/model.h"
 
 #include <string.h>
 

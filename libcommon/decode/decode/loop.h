@@ -14,11 +14,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-GEODEC_API const char *geodec_decode_end_name(geodec_end e); /* "length", ... */
+const char *geodec_decode_end_name(geodec_end e); /* "length", ... */
 
 /* sum += c. */
-GEODEC_API void geodec_decode_counters_add(geodec_decode_counters *sum, const geodec_decode_counters *c);
+void geodec_decode_counters_add(geodec_decode_counters *sum, const geodec_decode_counters *c);
 /* Mean number of accepted drafts of a round. */
-GEODEC_API double geodec_decode_mean_accepted(const geodec_decode_counters *c);
+double geodec_decode_mean_accepted(const geodec_decode_counters *c);
 
 #endif

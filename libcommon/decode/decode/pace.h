@@ -27,21 +27,21 @@ typedef struct geodec_pace {
     geodec_pace_asking asking;
 } geodec_pace;
 
-GEODEC_API void geodec_pace_init(geodec_pace *p, const geodec_cost *cost);
+void geodec_pace_init(geodec_pace *p, const geodec_cost *cost);
 /* Adds the times of a round of `sent` drafts, in units of cost.seconds: asking (0: the drafter was not asked), the
  * pass, the rest. */
-GEODEC_API void geodec_pace_observe(geodec_pace *p, int32_t sent, double asking, double pass, double rest);
+void geodec_pace_observe(geodec_pace *p, int32_t sent, double asking, double pass, double rest);
 /* Adds an ask that took `passes`. first: value to use for the first ask, which takes longer than the others (cold
  * caches). */
-GEODEC_API void geodec_pace_asked(geodec_pace_asking *a, double passes, double first);
+void geodec_pace_asked(geodec_pace_asking *a, double passes, double first);
 
 /* Expected time of a pass over b rows. */
-GEODEC_API double geodec_pace_pass(const geodec_pace *p, int32_t b);
+double geodec_pace_pass(const geodec_pace *p, int32_t b);
 /* Expected time of a round without asking and without drafts; 1 when p is NULL. */
-GEODEC_API double geodec_pace_plain(const geodec_pace *p);
+double geodec_pace_plain(const geodec_pace *p);
 /* Expected time of a round that sends n drafts, without asking for them; 1 when p is NULL. */
-GEODEC_API double geodec_pace_round(const geodec_pace *p, int32_t n);
+double geodec_pace_round(const geodec_pace *p, int32_t n);
 /* Seconds of a one-row pass at the current speed of the machine; 0 = not known, or p is NULL. */
-GEODEC_API double geodec_pace_seconds(const geodec_pace *p);
+double geodec_pace_seconds(const geodec_pace *p);
 
 #endif

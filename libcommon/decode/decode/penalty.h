@@ -19,13 +19,13 @@
 typedef struct geodec_penalty geodec_penalty; /* options and work space; one thread at a time */
 
 /* Whether the options change any logit. */
-GEODEC_API bool geodec_penalty_is(const geodec_penalty_options *o);
+bool geodec_penalty_is(const geodec_penalty_options *o);
 /* *out is NULL if they change none. GEODEC_INVAL: a number out of range, a token outside of the vocabulary. */
-GEODEC_API geodec_status geodec_penalty_create(const geodec_penalty_options *o, int32_t n_vocab, geodec_penalty **out,
-                                               geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_penalty_destroy(geodec_penalty *p);
+geodec_status geodec_penalty_create(const geodec_penalty_options *o, int32_t n_vocab, geodec_penalty **out,
+                                    geodec_err *err) GEODEC_MUST_USE;
+void geodec_penalty_destroy(geodec_penalty *p);
 /* Changes row [n_vocab], which decides the token after text [n] and more [n_more]. p NULL: nothing. */
-GEODEC_API void geodec_penalty_apply(geodec_penalty *p, const int32_t *text, int64_t n, const int32_t *more,
-                                     int64_t n_more, float *row);
+void geodec_penalty_apply(geodec_penalty *p, const int32_t *text, int64_t n, const int32_t *more, int64_t n_more,
+                          float *row);
 
 #endif

@@ -24,7 +24,7 @@ typedef enum geodec_perspective {
     GEODEC_PERSPECTIVE_RANDOM,
     GEODEC_PERSPECTIVE_KINDS
 } geodec_perspective;
-GEODEC_API const char *geodec_perspectives_name(geodec_perspective p); /* "second", ... */
+const char *geodec_perspectives_name(geodec_perspective p); /* "second", ... */
 
 /* A memory's answer for a state: log p of each token in logp [n_vocab], and the z of what was found; z NaN: nothing. */
 typedef void (*geodec_perspectives_recall)(void *ctx, const float *state, double *logp, double *z);
@@ -41,11 +41,11 @@ typedef struct geodec_perspectives_options {
     void *recall_ctx;
 } geodec_perspectives_options;
 /* second, jitter and dropout; 5 layers; sigma 0.01, dropout 0.1. */
-GEODEC_API geodec_perspectives_options geodec_perspectives_defaults(void);
+geodec_perspectives_options geodec_perspectives_defaults(void);
 /* Reads "default", or kinds joined by "+" and settings m=N, sigma=X, dropout=X, tau=X, top=X, entropy=X joined by ",":
  * "second+jitter,m=3". "base": the base alone. GEODEC_INVAL. */
-GEODEC_API geodec_status geodec_perspectives_parse(const char *text, geodec_perspectives_options *out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_perspectives_parse(const char *text, geodec_perspectives_options *out,
+                                        geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct geodec_perspectives_counters {
     int64_t tokens;                    /* whose distribution was wanted */
@@ -60,12 +60,12 @@ typedef struct geodec_perspectives geodec_perspectives;
 
 /* The session is borrowed. A kind that chooses experts is left out where the last layers have none. GEODEC_RANGE
  * (options), GEODEC_UNSUPPORTED (model/tail.h), GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_perspectives_create(geodec_session *s, const geodec_perspectives_options *o,
-                                                    geodec_perspectives **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_perspectives_destroy(geodec_perspectives *p); /* NULL ok */
+geodec_status geodec_perspectives_create(geodec_session *s, const geodec_perspectives_options *o,
+                                         geodec_perspectives **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_perspectives_destroy(geodec_perspectives *p); /* NULL ok */
 /* Perspectives in use, with the base. */
-GEODEC_API int32_t geodec_perspectives_n(const geodec_perspectives *p);
-GEODEC_API geodec_perspectives_counters geodec_perspectives_counted(const geodec_perspectives *p);
+int32_t geodec_perspectives_n(const geodec_perspectives *p);
+geodec_perspectives_counters geodec_perspectives_counted(const geodec_perspectives *p);
 
 /* What became of a token. Arrays are valid until the next call. */
 typedef struct geodec_perspectives_token {
@@ -80,12 +80,12 @@ typedef struct geodec_perspectives_token {
 /* Forwards a token, which joins the session, and asks the perspectives about the next one if the rule says so. Where
  * the cache has no room for them, the base alone answers. Errors of geodec_forward, GEODEC_NUMERIC (logits that are not
  * finite). */
-GEODEC_API geodec_status geodec_perspectives_next(geodec_perspectives *p, int32_t token, geodec_perspectives_token *out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_perspectives_next(geodec_perspectives *p, int32_t token, geodec_perspectives_token *out,
+                                       geodec_err *err) GEODEC_MUST_USE;
 
 /* For geodec_decode: rows of logits are those of the base, bit for bit, where no perspective is asked, else log p of
  * the mixture. Rows are computed one after another, so drafts save nothing; chains only (GEODEC_UNSUPPORTED for trees).
  * p is borrowed. */
-GEODEC_API geodec_target geodec_perspectives_target(geodec_perspectives *p, int32_t max_batch);
+geodec_target geodec_perspectives_target(geodec_perspectives *p, int32_t max_batch);
 
 #endif

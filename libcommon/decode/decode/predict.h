@@ -15,13 +15,13 @@
 #include <stdint.h>
 
 /* alpha in [0,1], gamma >= 0; gamma + 1 at alpha = 1. */
-GEODEC_API double geodec_predict_tokens(double alpha, int32_t gamma);
+double geodec_predict_tokens(double alpha, int32_t gamma);
 /* beta [gamma]. */
-GEODEC_API double geodec_predict_tokens_by_position(const double *beta, int32_t gamma);
+double geodec_predict_tokens_by_position(const double *beta, int32_t gamma);
 /* Mean cost of a round, in one-row passes, when rounds[g] rounds sent g drafts (g = 0 .. gamma): sum_g rounds[g] (g c +
  * v(g+1)) / sum_g rounds[g] + o. NaN without a round. */
-GEODEC_API double geodec_predict_round(const geodec_cost *cost, const int64_t *rounds, int32_t gamma);
+double geodec_predict_round(const geodec_cost *cost, const int64_t *rounds, int32_t gamma);
 /* Speed-up of rounds that give `tokens` tokens each from gamma drafts. */
-GEODEC_API double geodec_predict_speedup(const geodec_cost *cost, double tokens, int32_t gamma);
+double geodec_predict_speedup(const geodec_cost *cost, double tokens, int32_t gamma);
 
 #endif

@@ -14,19 +14,19 @@ typedef struct geodec_printer geodec_printer;
 
 /* prompt [n] is decoded first, so that the spacing after it is that of the whole text; it is printed only with echo.
  * stop [n_stop]: stop texts. */
-GEODEC_API geodec_status geodec_printer_open(const geodec_tokenizer *t, const int32_t *prompt, int64_t n, bool echo,
-                                             const char *const *stop, int n_stop, FILE *to, geodec_printer **out,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_printer_open(const geodec_tokenizer *t, const int32_t *prompt, int64_t n, bool echo,
+                                  const char *const *stop, int n_stop, FILE *to, geodec_printer **out,
+                                  geodec_err *err) GEODEC_MUST_USE;
 /* Callbacks for geodec_decode_options, ctx = the printer: emit returns non-zero at the stop text or when the stream
  * fails.
  */
-GEODEC_API int geodec_printer_emit(void *p, int32_t token);
-GEODEC_API void geodec_printer_flush(void *p);
+int geodec_printer_emit(void *p, int32_t token);
+void geodec_printer_flush(void *p);
 /* After a stop text: how many of the emitted tokens end before it; -1 without one. */
-GEODEC_API int64_t geodec_printer_before_stop(const geodec_printer *p);
+int64_t geodec_printer_before_stop(const geodec_printer *p);
 /* Prints the remaining text and a final newline. */
-GEODEC_API void geodec_printer_end(geodec_printer *p);
+void geodec_printer_end(geodec_printer *p);
 /* NULL ok. */
-GEODEC_API void geodec_printer_close(geodec_printer *p);
+void geodec_printer_close(geodec_printer *p);
 
 #endif

@@ -20,7 +20,7 @@ typedef struct geodec_prompts {
     geodec_documents_separator rule; /* rule that divided their source text; auto: no source text */
     int64_t documents;               /* number of documents in that text */
 } geodec_prompts;
-GEODEC_API void geodec_prompts_free(geodec_prompts *p);
+void geodec_prompts_free(geodec_prompts *p);
 
 typedef struct geodec_prompts_options {
     int64_t count;                    /* number of prompts requested */
@@ -38,16 +38,14 @@ typedef struct geodec_prompts_options {
  * A text that is too short gives shorter prompts (at least GEODEC_PROMPT_LEAST tokens) or fewer; see documents/plan.h.
  * GEODEC_SCARCE: no prompt was found; GEODEC_INVAL: no prompts were requested, or the length leaves no room for
  * text. */
-GEODEC_API geodec_status geodec_prompts_make(const geodec_tokenizer *t, const geodec_documents *d,
-                                             const geodec_prompts_options *o, geodec_prompts *out,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_prompts_make(const geodec_tokenizer *t, const geodec_documents *d, const geodec_prompts_options *o,
+                                  geodec_prompts *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* The same prompts, each as the user's first message in a chat format, up to the start of the reply. Partial characters
  * at the ends of a prompt are removed. Prompts that are already in a chat format stay unchanged. */
-GEODEC_API geodec_status geodec_prompts_chat(const geodec_tokenizer *t, const geodec_chat_template *chat,
-                                             const geodec_prompts *plain, geodec_prompts *out,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_prompts_chat(const geodec_tokenizer *t, const geodec_chat_template *chat,
+                                  const geodec_prompts *plain, geodec_prompts *out, geodec_err *err) GEODEC_MUST_USE;
 /* Number of tokens of the longest prompt. */
-GEODEC_API int64_t geodec_prompts_longest(const geodec_prompts *p);
+int64_t geodec_prompts_longest(const geodec_prompts *p);
 
 #endif

@@ -27,17 +27,17 @@ typedef struct geodec_replay_place {
 } geodec_replay_place;
 
 /* An empty ring; d_state 0 = without states. GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_replay_init(geodec_replay *r, int32_t d_state, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_replay_free(geodec_replay *r); /* all zero is allowed */
+geodec_status geodec_replay_init(geodec_replay *r, int32_t d_state, geodec_err *err) GEODEC_MUST_USE;
+void geodec_replay_free(geodec_replay *r); /* all zero is allowed */
 /* Forgets the rows; the next one is row 0. */
-GEODEC_API void geodec_replay_clear(geodec_replay *r);
+void geodec_replay_clear(geodec_replay *r);
 /* Appends a row, in place of the oldest when the ring is full. state [d_state], NULL without states. */
-GEODEC_API void geodec_replay_add(geodec_replay *r, int32_t token, int32_t argmax, const float *state);
+void geodec_replay_add(geodec_replay *r, int32_t token, int32_t argmax, const float *state);
 /* Advances by n rows that are not kept; all rows before them are dropped. */
-GEODEC_API void geodec_replay_skip(geodec_replay *r, int64_t n);
+void geodec_replay_skip(geodec_replay *r, int64_t n);
 /* Shows the drafter all rows after its position. If one of them is no longer kept, or the drafter missed more than
  * `most`, it starts again with the last `restart` of the kept rows. */
-GEODEC_API geodec_status geodec_replay_catch_up(const geodec_replay *r, geodec_replay_place *at, geodec_drafter *d,
-                                                int64_t most, int64_t restart, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_replay_catch_up(const geodec_replay *r, geodec_replay_place *at, geodec_drafter *d, int64_t most,
+                                     int64_t restart, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -32,8 +32,7 @@ typedef struct geodec_sample_options {
 typedef geodec_status (*geodec_sample_fn)(void *ctx, int64_t text, const int32_t *token, int32_t n, geodec_err *err);
 
 /* GEODEC_UNSUPPORTED when the tokenizer has no BOS. */
-GEODEC_API geodec_status geodec_sample_run(const geodec_model *m, const geodec_sample_options *o, geodec_sample_fn take,
-                                           void *ctx, geodec_pool *pool, const geodec_hooks *hooks,
-                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_sample_run(const geodec_model *m, const geodec_sample_options *o, geodec_sample_fn take, void *ctx,
+                                geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-GEODEC_API const geodec_sampling *geodec_sampler_options(const geodec_sampler *s);
+const geodec_sampling *geodec_sampler_options(const geodec_sampler *s);
 
 /* The uniform number in [0,1) of output index `index` of a request. */
-GEODEC_API double geodec_sampler_uniform(uint64_t seed, int64_t index);
+double geodec_sampler_uniform(uint64_t seed, int64_t index);
 
 #endif

@@ -1,6 +1,7 @@
 #include "geodec/decode.h"
 
 #include "session/resident_price.h"
+#include "session/streamed.h"
 
 static geodec_status session_forward(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
                                      float *state, geodec_err *err)

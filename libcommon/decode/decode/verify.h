@@ -28,9 +28,8 @@ typedef struct geodec_verdict {
  * follows the newest token; parent NULL = a chain. Siblings must differ (the first of equal ones is taken). argmax
  * [n+1]: most probable token of every reached row after the guard (others untouched); may be NULL. path [n+1]: rows in
  * the order of the walk: path[0] = 0, then the rows of the `accepted` accepted drafts. */
-GEODEC_API geodec_status geodec_verify_tree(geodec_sampler *s, const geodec_guard *guard, int64_t index, float *logits,
-                                            int32_t n_vocab, const int32_t *token, const int32_t *parent, int32_t n,
-                                            int32_t *argmax, int32_t *path, geodec_verdict *out,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_verify_tree(geodec_sampler *s, const geodec_guard *guard, int64_t index, float *logits,
+                                 int32_t n_vocab, const int32_t *token, const int32_t *parent, int32_t n,
+                                 int32_t *argmax, int32_t *path, geodec_verdict *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

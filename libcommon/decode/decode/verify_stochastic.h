@@ -21,20 +21,20 @@
 /* ---- one node: p, q [n], each of sum 1 -------------------------------------------------------------------------- */
 
 /* min(1, p(token) / q(token)); 0 where q is 0. */
-GEODEC_API double geodec_verify_acceptance(const double *p, const double *q, int32_t token);
+double geodec_verify_acceptance(const double *p, const double *q, int32_t token);
 /* p and q after the rejection of `token`. */
-GEODEC_API void geodec_verify_reject(double *p, double *q, int32_t n, int32_t token, bool replacement);
+void geodec_verify_reject(double *p, double *q, int32_t n, int32_t token, bool replacement);
 /* q without `token`, renormalised. False, and q all zero, when every other token has probability 0. */
-GEODEC_API bool geodec_verify_remove(double *q, int32_t n, int32_t token);
+bool geodec_verify_remove(double *q, int32_t n, int32_t token);
 /* The token at which the cumulative distribution, in id order, first exceeds u in [0,1). */
-GEODEC_API int32_t geodec_verify_sample(const double *p, int32_t n, double u);
+int32_t geodec_verify_sample(const double *p, int32_t n, double u);
 
 /* ---- random numbers of a request: streams of its seed, separate from plain sampling ----------------------------- */
 
 /* Uniform numbers for the token and for the acceptance of draft `node`, in the round whose first output token is
  * `index`. */
-GEODEC_API double geodec_verify_draft_uniform(uint64_t seed, int64_t index, int32_t node);
-GEODEC_API double geodec_verify_accept_uniform(uint64_t seed, int64_t index, int32_t node);
+double geodec_verify_draft_uniform(uint64_t seed, int64_t index, int32_t node);
+double geodec_verify_accept_uniform(uint64_t seed, int64_t index, int32_t node);
 
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
 
@@ -53,9 +53,9 @@ typedef struct geodec_verify_candidates {
 /* As geodec_verify_tree, with rows of logits numbered by the pass. path[k] is the row of the k-th token of the walk, or
  * -1 - i for an accepted candidate i that was not sent. At a node without candidates the token is sampled as in plain
  * decoding. work [2 n_vocab]. GEODEC_INTERNAL: a candidate has probability 0 in its own distribution. */
-GEODEC_API geodec_status geodec_verify_stochastic(geodec_sampler *s, const geodec_guard *guard, int64_t index,
-                                                  float *logits, int32_t n_vocab, const geodec_verify_candidates *c,
-                                                  double *work, int32_t *argmax, int32_t *path, geodec_verdict *out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_verify_stochastic(geodec_sampler *s, const geodec_guard *guard, int64_t index, float *logits,
+                                       int32_t n_vocab, const geodec_verify_candidates *c, double *work,
+                                       int32_t *argmax, int32_t *path, geodec_verdict *out,
+                                       geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -30,14 +30,14 @@ typedef struct geodec_ablation_figures {
 /* Measures at most `places` places of the test texts of `seed`: whole texts, evenly spaced, without the first row of
  * each. replicates: bootstrap resamples. out [n]. GEODEC_INVAL: a drafter cannot be a variant; GEODEC_NUMERIC: there
  * are no test texts; GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step_rows *rows, uint64_t seed,
-                                             int64_t places, int64_t replicates, const geodec_ablation_variant *variant,
-                                             int32_t n, const geodec_hooks *hooks, geodec_ablation_figures *out,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step_rows *rows, uint64_t seed,
+                                  int64_t places, int64_t replicates, const geodec_ablation_variant *variant, int32_t n,
+                                  const geodec_hooks *hooks, geodec_ablation_figures *out,
+                                  geodec_err *err) GEODEC_MUST_USE;
 
 /* A drafter that proposes a cell's most frequent labels: cell 0, or with by_token the cell of the newest token. counts
  * is borrowed. Source: "table". */
-GEODEC_API geodec_status geodec_ablation_counts_drafter(const geodec_counts *counts, const char *name, bool by_token,
-                                                        geodec_drafter **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ablation_counts_drafter(const geodec_counts *counts, const char *name, bool by_token,
+                                             geodec_drafter **out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

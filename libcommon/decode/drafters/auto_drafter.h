@@ -21,8 +21,8 @@ enum { GEODEC_AUTO_MAX = 8 };
  * trees. price [n]: approximate seconds of an ask, which decides on the arm's first trial; NULL = not known. d_state:
  * width of the states that the arms read, 0 = none. Takes ownership of the arms: they are destroyed with the scheduler,
  * or on an error. Sources: those of the arms, as "arm:source". */
-GEODEC_API geodec_status geodec_auto_drafter_create(int32_t n, geodec_drafter *const *arm, const bool *trees_only,
-                                                    const double *price, int32_t d_state, geodec_drafter **out,
-                                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_auto_drafter_create(int32_t n, geodec_drafter *const *arm, const bool *trees_only,
+                                         const double *price, int32_t d_state, geodec_drafter **out,
+                                         geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -23,8 +23,8 @@ typedef struct geodec_depth_sink {
 } geodec_depth_sink;
 
 /* explained [n_layer]: E_1 .. E_n_layer; may be NULL. GEODEC_UNSUPPORTED: the model cannot begin a text. */
-GEODEC_API geodec_status geodec_depth_sink_measure(const geodec_model *m, geodec_depth_sink *out, double *explained,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_depth_sink_measure(const geodec_model *m, geodec_depth_sink *out, double *explained,
+                                        geodec_err *err) GEODEC_MUST_USE;
 
 /* A stored measurement: its texts and every spectrum, so that a layer can be measured again. */
 typedef struct geodec_depth {
@@ -35,22 +35,19 @@ typedef struct geodec_depth {
     double *spectrum;  /* [n_layer][width] shares of the variance, falling */
     int32_t token[GEODEC_DEPTH_TEXTS][GEODEC_DEPTH_LENGTH], n[GEODEC_DEPTH_TEXTS]; /* the texts */
 } geodec_depth;
-GEODEC_API geodec_status geodec_depth_measure(const geodec_model *m, geodec_depth *out,
-                                              geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_depth_clear(geodec_depth *d); /* all zero is allowed */
+geodec_status geodec_depth_measure(const geodec_model *m, geodec_depth *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_depth_clear(geodec_depth *d); /* all zero is allowed */
 
 /* The probe: runs the stored texts through the first l* blocks of a model and returns the largest difference between
  * the spectrum there and the stored one. The same model gives 0 on the same machine, and less than GEODEC_DEPTH_PROBE
  * on others. GEODEC_FORMAT: layers, width or tokens are not those of this model. */
 #define GEODEC_DEPTH_PROBE 1e-6
-GEODEC_API geodec_status geodec_depth_probe(const geodec_model *m, const geodec_depth *stored, double *difference,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_depth_probe(const geodec_model *m, const geodec_depth *stored, double *difference,
+                                 geodec_err *err) GEODEC_MUST_USE;
 
-GEODEC_API extern const geodec_kind geodec_depth_kind;
+extern const geodec_kind geodec_depth_kind;
 /* Fills a new artifact; the caller commits it. */
-GEODEC_API geodec_status geodec_depth_write(const geodec_depth *d, geodec_artifact *out,
-                                            geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_depth_read(const geodec_artifact *in, geodec_depth *out,
-                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_depth_write(const geodec_depth *d, geodec_artifact *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_depth_read(const geodec_artifact *in, geodec_depth *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

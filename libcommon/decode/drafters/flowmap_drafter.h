@@ -9,7 +9,7 @@
 
 /* map is borrowed and may be shared between drafters; check it first with geodec_flowmap_match. library: NULL, or a
  * library that only this drafter uses and extends. It is borrowed; close it after the drafter is destroyed. */
-GEODEC_API geodec_status geodec_flowmap_drafter_create(const geodec_flowmap *map, geodec_flowmap_library *library,
-                                                       geodec_drafter **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_flowmap_drafter_create(const geodec_flowmap *map, geodec_flowmap_library *library,
+                                            geodec_drafter **out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -19,6 +19,6 @@
 #include "decode/drafter.h"
 
 /* Sources: the length of the match: "1", "2", "3", "4-5", "6-8", "9-15", "16+". */
-GEODEC_API geodec_status geodec_lookup_drafter_create(geodec_drafter **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_lookup_drafter_create(geodec_drafter **out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -13,8 +13,8 @@ enum { GEODEC_MIXTURE_MAX = 8 };
 /* part [n], 1 .. GEODEC_MIXTURE_MAX drafters with `children`; weight [n] > 0: initial scores are their logarithms.
  * Takes ownership of the parts: they are destroyed with the mixture, or on an error. Source of a draft: the number of
  * the first part that proposed it. GEODEC_INVAL: a part can only make chains. */
-GEODEC_API geodec_status geodec_mixture_drafter_create(const char *name, int32_t n, geodec_drafter *const *part,
-                                                       const double *weight, geodec_drafter **out,
-                                                       geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_mixture_drafter_create(const char *name, int32_t n, geodec_drafter *const *part,
+                                            const double *weight, geodec_drafter **out,
+                                            geodec_err *err) GEODEC_MUST_USE;
 
 #endif

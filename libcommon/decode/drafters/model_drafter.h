@@ -22,12 +22,12 @@ typedef struct geodec_model_drafter_options {
 /* GEODEC_CHECKSUM, with the number of differing tokens and the first, when an id of both vocabularies is another piece
  * in each: drafts would mean other tokens. Nothing else matters, because the target verifies every draft: types,
  * special tokens, and tokens after the end of the shorter vocabulary, which are never drafted. */
-GEODEC_API geodec_status geodec_model_drafter_check(const geodec_model *m, const geodec_model *target,
-                                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_model_drafter_check(const geodec_model *m, const geodec_model *target,
+                                         geodec_err *err) GEODEC_MUST_USE;
 /* The same errors. m and target may
  * be the same model; both are borrowed. */
-GEODEC_API geodec_status geodec_model_drafter_create(const geodec_model *m, const geodec_model *target,
-                                                     const geodec_model_drafter_options *o, geodec_drafter **out,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_model_drafter_create(const geodec_model *m, const geodec_model *target,
+                                          const geodec_model_drafter_options *o, geodec_drafter **out,
+                                          geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -17,7 +17,7 @@
 #include "drafters/step.h"
 #include "linalg/counts.h"
 
-GEODEC_API extern const geodec_kind geodec_onedecode_kind;
+extern const geodec_kind geodec_onedecode_kind;
 
 enum { GEODEC_ONEDECODE_DEPTHS = 4 };
 
@@ -51,26 +51,24 @@ typedef struct geodec_onedecode_options {
     int64_t n_min;  /* default 4 */
     bool text;      /* label = the text's next token; false: the model's argmax */
 } geodec_onedecode_options;
-GEODEC_API geodec_onedecode_options geodec_onedecode_defaults(void);
+geodec_onedecode_options geodec_onedecode_defaults(void);
 
 /* GEODEC_RANGE: options; other errors as geodec_step_fit. The result is the same for any number of threads. */
-GEODEC_API geodec_status geodec_onedecode_bake(const geodec_activations *a, const geodec_onedecode_options *o,
-                                               geodec_onedecode *out, geodec_onedecode_summary *summary,
-                                               geodec_pool *pool, const geodec_hooks *hooks,
-                                               geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_onedecode_clear(geodec_onedecode *t);
+geodec_status geodec_onedecode_bake(const geodec_activations *a, const geodec_onedecode_options *o,
+                                    geodec_onedecode *out, geodec_onedecode_summary *summary, geodec_pool *pool,
+                                    const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+void geodec_onedecode_clear(geodec_onedecode *t);
 /* Nearest cell of an estimate z [k]. */
-GEODEC_API int64_t geodec_onedecode_cell(const geodec_onedecode *t, const float *z);
+int64_t geodec_onedecode_cell(const geodec_onedecode *t, const float *z);
 
 /* Fills a new artifact of geodec_onedecode_kind; the caller commits. */
-GEODEC_API geodec_status geodec_onedecode_write(const geodec_onedecode *t, const geodec_onedecode_summary *s,
-                                                geodec_artifact *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_onedecode_read(const geodec_artifact *in, geodec_onedecode *out,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_onedecode_write(const geodec_onedecode *t, const geodec_onedecode_summary *s, geodec_artifact *out,
+                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_onedecode_read(const geodec_artifact *in, geodec_onedecode *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* The drafter: looks up the cell of the estimated state at every node of a tree. t is borrowed. Sources: the number of
  * drafts after the last state: "1", "2", "3", "4+". */
-GEODEC_API geodec_status geodec_onedecode_drafter_create(const geodec_onedecode *t, geodec_drafter **out,
-                                                         geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_onedecode_drafter_create(const geodec_onedecode *t, geodec_drafter **out,
+                                              geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -22,7 +22,7 @@
 #include "decode/drafter.h"
 #include "drafters/step.h"
 
-GEODEC_API extern const geodec_kind geodec_onedecode_ref_kind;
+extern const geodec_kind geodec_onedecode_ref_kind;
 
 enum { GEODEC_ONEDECODE_REF_DIMS = 64, GEODEC_ONEDECODE_REF_ENTRIES = 16384 };
 
@@ -53,28 +53,26 @@ typedef struct geodec_onedecode_ref {
 } geodec_onedecode_ref;
 
 /* embedding [vocab][d]. flat: Gamma = 0, the control. GEODEC_NUMERIC, GEODEC_SCARCE (fewer than 256 tokens). */
-GEODEC_API geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, const float *embedding, bool flat,
-                                                   geodec_pool *pool, geodec_onedecode_ref *out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_onedecode_ref_clear(geodec_onedecode_ref *t);
+geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, const float *embedding, bool flat, geodec_pool *pool,
+                                        geodec_onedecode_ref *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_onedecode_ref_clear(geodec_onedecode_ref *t);
 /* Next token of a lookup after the tokens `before`, `newest`; -1 when one of them has no entry. */
-GEODEC_API int32_t geodec_onedecode_ref_after(const geodec_onedecode_ref *t, int32_t before, int32_t newest);
+int32_t geodec_onedecode_ref_after(const geodec_onedecode_ref *t, int32_t before, int32_t newest);
 
 /* Measures the rates on the test texts of this seed. rows: from geodec_step_fit. Sets t->right. */
-GEODEC_API geodec_status geodec_onedecode_ref_rates(geodec_onedecode_ref *t, const geodec_step_rows *rows,
-                                                    uint64_t seed, geodec_onedecode_rates *out,
-                                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_onedecode_ref_rates(geodec_onedecode_ref *t, const geodec_step_rows *rows, uint64_t seed,
+                                         geodec_onedecode_rates *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Fills a new artifact; the caller commits. flat: rates of the table with Gamma = 0. */
-GEODEC_API geodec_status geodec_onedecode_ref_write(const geodec_onedecode_ref *t, const geodec_onedecode_rates *r,
-                                                    const geodec_onedecode_rates *flat, geodec_artifact *out,
-                                                    geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_onedecode_ref_read(const geodec_artifact *in, geodec_onedecode_ref *out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_onedecode_ref_write(const geodec_onedecode_ref *t, const geodec_onedecode_rates *r,
+                                         const geodec_onedecode_rates *flat, geodec_artifact *out,
+                                         geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_onedecode_ref_read(const geodec_artifact *in, geodec_onedecode_ref *out,
+                                        geodec_err *err) GEODEC_MUST_USE;
 
 /* The drafter: one child per node; its confidence is the share of lookups that were right when the table was made. t is
  * borrowed. Source: "table". */
-GEODEC_API geodec_status geodec_onedecode_ref_drafter_create(const geodec_onedecode_ref *t, geodec_drafter **out,
-                                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_onedecode_ref_drafter_create(const geodec_onedecode_ref *t, geodec_drafter **out,
+                                                  geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-GEODEC_API extern const geodec_kind geodec_recurrent_kind;
+extern const geodec_kind geodec_recurrent_kind;
 
 enum {
     GEODEC_RECURRENT_STEPS = 4, /* tokens along a text in the fit */
@@ -55,11 +55,11 @@ typedef struct geodec_recurrent {
     int64_t weights;
     float *weight; /* [weights] */
 } geodec_recurrent;
-GEODEC_API void geodec_recurrent_clear(geodec_recurrent *r);
+void geodec_recurrent_clear(geodec_recurrent *r);
 /* Number of weights of a net of these sizes. */
-GEODEC_API int64_t geodec_recurrent_count(const geodec_recurrent *r);
+int64_t geodec_recurrent_count(const geodec_recurrent *r);
 /* Pointers to the arrays in `weight`. */
-GEODEC_API geodec_recurrent_arrays geodec_recurrent_parts(const geodec_recurrent *r);
+geodec_recurrent_arrays geodec_recurrent_parts(const geodec_recurrent *r);
 
 /* ---- fitting ---------------------------------------------------------------------------------------------------- */
 
@@ -71,7 +71,7 @@ typedef struct geodec_recurrent_options {
     double sampled;  /* weight of the sampled token in the target; default 0.2 */
     uint64_t seed;
 } geodec_recurrent_options;
-GEODEC_API geodec_recurrent_options geodec_recurrent_defaults(void);
+geodec_recurrent_options geodec_recurrent_defaults(void);
 
 /* Figures on the held-out texts: mean of - log P(sampled token), in nats, for drafts 1, 2, .. after the last state,
  * each after the tokens of the text. Controls: bigram and unigram counts of the other texts, add-one smoothed. */
@@ -85,39 +85,36 @@ typedef struct geodec_recurrent_summary {
 /* The result is the same for any number of threads. Memory: 12 d bytes per row. GEODEC_RANGE: options; GEODEC_NOTFOUND:
  * the last layer is not exported; GEODEC_FORMAT: rows that do not form texts; GEODEC_SCARCE: too few rows;
  * GEODEC_NUMERIC. */
-GEODEC_API geodec_status geodec_recurrent_fit(const geodec_activations *a, const geodec_recurrent_options *o,
-                                              geodec_recurrent *out, geodec_recurrent_summary *summary,
-                                              geodec_pool *pool, const geodec_hooks *hooks,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_recurrent_fit(const geodec_activations *a, const geodec_recurrent_options *o,
+                                   geodec_recurrent *out, geodec_recurrent_summary *summary, geodec_pool *pool,
+                                   const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
 /* Fills a new artifact of geodec_recurrent_kind; the caller commits. */
-GEODEC_API geodec_status geodec_recurrent_write(const geodec_recurrent *r, const geodec_recurrent_summary *s,
-                                                geodec_artifact *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_recurrent_write(const geodec_recurrent *r, const geodec_recurrent_summary *s, geodec_artifact *out,
+                                     geodec_err *err) GEODEC_MUST_USE;
 /* Sizes, tokens and weights are checked: a net read from a file gives finite probabilities. */
-GEODEC_API geodec_status geodec_recurrent_read(const geodec_artifact *in, geodec_recurrent *out,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_recurrent_read(const geodec_artifact *in, geodec_recurrent *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- using ------------------------------------------------------------------------------------------------------ */
 
 /* f [3 d] after one more state h [d]; first = start of a text. */
-GEODEC_API void geodec_recurrent_advance(int64_t d, const float *h, bool first, float *f);
+void geodec_recurrent_advance(int64_t d, const float *h, bool first, float *f);
 /* c_0 [width]. */
-GEODEC_API void geodec_recurrent_start(const geodec_recurrent *r, const float *f, float *c);
+void geodec_recurrent_start(const geodec_recurrent *r, const float *f, float *c);
 /* h_k [width] from c_k and x_k, x_(k-1), x_(k-2) (-1 = none). c is overwritten. */
-GEODEC_API void geodec_recurrent_step(const geodec_recurrent *r, float *c, const int32_t x[GEODEC_RECURRENT_BACK],
-                                      float *h);
+void geodec_recurrent_step(const geodec_recurrent *r, float *c, const int32_t x[GEODEC_RECURRENT_BACK], float *h);
 /* p [classes], of sum 1. */
-GEODEC_API void geodec_recurrent_probabilities(const geodec_recurrent *r, const float *h, float *p);
+void geodec_recurrent_probabilities(const geodec_recurrent *r, const float *h, float *p);
 /* c_(k+1) [width]. */
-GEODEC_API void geodec_recurrent_carry(const geodec_recurrent *r, const float *h, float *c);
+void geodec_recurrent_carry(const geodec_recurrent *r, const float *h, float *c);
 /* x [n] <- exp(x - max) / sum. */
-GEODEC_API void geodec_recurrent_softmax(int64_t n, float *x);
+void geodec_recurrent_softmax(int64_t n, float *x);
 
 /* ---- the drafter ------------------------------------------------------------------------------------------------ */
 
 /* Computes the probabilities of every class after every draft, from the state before the newest token. A draft costs a
  * product with each matrix of the net, so this drafter is slow compared with table look-ups. net is borrowed and may be
  * shared. Sources: the number of drafts after the last state: "1", "2", "3", "4+". */
-GEODEC_API geodec_status geodec_recurrent_drafter_create(const geodec_recurrent *net, geodec_drafter **out,
-                                                         geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_recurrent_drafter_create(const geodec_recurrent *net, geodec_drafter **out,
+                                              geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -16,7 +16,6 @@
 #include "decode/drafter.h"
 
 /* Sources: the rank, "1" .. "8". n_vocab: number of rows of the matrix. `begin` clears the matrix. */
-GEODEC_API geodec_status geodec_recycle_drafter_create(int32_t n_vocab, geodec_drafter **out,
-                                                       geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_recycle_drafter_create(int32_t n_vocab, geodec_drafter **out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -19,7 +19,7 @@
 #include "drafters/step.h"
 #include "geometry/rbf.h"
 
-GEODEC_API extern const geodec_kind geodec_rollout_kind;
+extern const geodec_kind geodec_rollout_kind;
 
 enum { GEODEC_ROLLOUT_DEPTHS = 4, GEODEC_ROLLOUT_WORDS_MAX = 1 << 16 };
 
@@ -61,45 +61,42 @@ typedef struct geodec_rollout_options {
     int64_t dims, sites;      /* of the field; default 8, 300 */
     int64_t calibration;      /* most places of each calibration; default 600 */
 } geodec_rollout_options;
-GEODEC_API geodec_rollout_options geodec_rollout_defaults(void);
+geodec_rollout_options geodec_rollout_defaults(void);
 
 /* Rows of the head, scaled by the weight of the final norm: w [count][d] of these tokens (model/rows.h). */
 typedef geodec_status (*geodec_rollout_head)(void *ctx, int64_t first, int64_t count, float *w, geodec_err *err);
 
 /* rows: as for geodec_step_fit, may be NULL. GEODEC_RANGE: options; GEODEC_NUMERIC; GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_rollout_bake(const geodec_activations *a, const geodec_rollout_options *o,
-                                             geodec_rollout_head head, void *ctx, geodec_pool *pool,
-                                             const geodec_hooks *hooks, geodec_rollout *out, geodec_step_rows *rows,
-                                             geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_rollout_clear(geodec_rollout *r);
+geodec_status geodec_rollout_bake(const geodec_activations *a, const geodec_rollout_options *o,
+                                  geodec_rollout_head head, void *ctx, geodec_pool *pool, const geodec_hooks *hooks,
+                                  geodec_rollout *out, geodec_step_rows *rows, geodec_err *err) GEODEC_MUST_USE;
+void geodec_rollout_clear(geodec_rollout *r);
 
 /* Position of z [k] after one unit of time, after [k]; before [k] is the state before z; it may be NULL except for
  * PREVIOUS. Returns 0 = unknown token or no previous state (after is unchanged), 1 = done, 2 = the geodesic diverged
  * and the straight line was used. */
-GEODEC_API int geodec_rollout_next(const geodec_rollout *r, geodec_rollout_velocity v, geodec_rollout_connection c,
-                                   const float *before, const float *z, int32_t token, float *after);
+int geodec_rollout_next(const geodec_rollout *r, geodec_rollout_velocity v, geodec_rollout_connection c,
+                        const float *before, const float *z, int32_t token, float *after);
 /* Logits [words] at z. */
-GEODEC_API void geodec_rollout_logits(const geodec_rollout *r, const float *z, float *logit);
+void geodec_rollout_logits(const geodec_rollout *r, const float *z, float *logit);
 /* Calibrates a velocity and a connection on at most o->calibration places of the calibration texts. */
-GEODEC_API geodec_status geodec_rollout_calibrate(const geodec_rollout *r, const geodec_step_rows *rows,
-                                                  const geodec_rollout_options *o, geodec_rollout_velocity v,
-                                                  geodec_rollout_connection c, geodec_rollout_trust *out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_rollout_calibrate(const geodec_rollout *r, const geodec_step_rows *rows,
+                                       const geodec_rollout_options *o, geodec_rollout_velocity v,
+                                       geodec_rollout_connection c, geodec_rollout_trust *out,
+                                       geodec_err *err) GEODEC_MUST_USE;
 
 /* An artifact of geodec_rollout_kind, which geodec_rollout_ablation_write fills. */
-GEODEC_API geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_rollout *out,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_rollout *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- the drafter ------------------------------------------------------------------------------------------------ */
 
 /* Takes one step along the velocity from the state before the newest token, and again at every node of a tree; the
  * candidates come from the readout there. name: a constant string. The rollout is borrowed, trust is copied. Sources:
  * the number of drafts after the last state: "1", "2", "3", "4+". */
-GEODEC_API geodec_status geodec_rollout_drafter_create(const geodec_rollout *r, const char *name,
-                                                       geodec_rollout_velocity v, geodec_rollout_connection c,
-                                                       const geodec_rollout_trust *trust, geodec_drafter **out,
-                                                       geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_rollout_drafter_create(const geodec_rollout *r, const char *name, geodec_rollout_velocity v,
+                                            geodec_rollout_connection c, const geodec_rollout_trust *trust,
+                                            geodec_drafter **out, geodec_err *err) GEODEC_MUST_USE;
 /* Number of steps taken, and of those whose geodesic diverged, since the drafter was created. */
-GEODEC_API void geodec_rollout_drafter_steps(const geodec_drafter *d, int64_t *steps, int64_t *broken);
+void geodec_rollout_drafter_steps(const geodec_drafter *d, int64_t *steps, int64_t *broken);
 
 #endif

@@ -25,7 +25,7 @@ enum { GEODEC_STEP_DIMS_MAX = 128 };
 
 typedef enum geodec_step_part { GEODEC_STEP_FIT, GEODEC_STEP_CALIBRATE, GEODEC_STEP_TEST } geodec_step_part;
 /* The part to which a text belongs: a tenth each for calibration and test. */
-GEODEC_API geodec_step_part geodec_step_part_of(uint64_t seed, int32_t text);
+geodec_step_part geodec_step_part_of(uint64_t seed, int32_t text);
 
 typedef struct geodec_step {
     int64_t vocab, d, k;
@@ -35,7 +35,7 @@ typedef struct geodec_step {
     float *after;   /* [vocab][k] c_x */
     uint32_t *seen; /* [vocab] places of the token in the fit; 0: the token is unknown and c_x = 0 */
 } geodec_step;
-GEODEC_API void geodec_step_clear(geodec_step *s);
+void geodec_step_clear(geodec_step *s);
 
 /* The rows of an activations file in this chart; all owned. */
 typedef struct geodec_step_rows {
@@ -43,12 +43,12 @@ typedef struct geodec_step_rows {
     int32_t *token, *sequence, *argmax, *next; /* [rows]; next -1 = end of a text */
     float *z;                                  /* [rows][k] */
 } geodec_step_rows;
-GEODEC_API void geodec_step_rows_clear(geodec_step_rows *r);
+void geodec_step_rows_clear(geodec_step_rows *r);
 
 /* Reads tokens, sequences and positions [rows] of whole texts into new memory; *vocab: vocabulary size of the model.
  * GEODEC_FORMAT: tokens outside the vocabulary, rows that do not continue their text. */
-GEODEC_API geodec_status geodec_step_texts(const geodec_activations *a, int64_t *vocab, int32_t **token,
-                                           int32_t **sequence, int32_t **position, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_step_texts(const geodec_activations *a, int64_t *vocab, int32_t **token, int32_t **sequence,
+                                int32_t **position, geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct geodec_step_options {
     int64_t k;    /* coordinates, limited to those of the state; default 32 */
@@ -56,34 +56,33 @@ typedef struct geodec_step_options {
     bool blind;
     uint64_t seed; /* seed of the assignment to parts */
 } geodec_step_options;
-GEODEC_API geodec_step_options geodec_step_defaults(void);
+geodec_step_options geodec_step_defaults(void);
 
 /* Reads the last layer of whole texts (all positions) with their argmax, and fits chart and step to the texts of
  * GEODEC_STEP_FIT. Both outputs are valid on success; rows may be NULL. GEODEC_NOTFOUND: layer or argmax not exported;
  * GEODEC_FORMAT: rows that do not form texts; GEODEC_NUMERIC: not finite; GEODEC_SCARCE: states all equal or too few;
  * GEODEC_RANGE: options.
  */
-GEODEC_API geodec_status geodec_step_fit(const geodec_activations *a, const geodec_step_options *o, geodec_pool *pool,
-                                         geodec_step *out, geodec_step_rows *rows, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_step_fit(const geodec_activations *a, const geodec_step_options *o, geodec_pool *pool,
+                              geodec_step *out, geodec_step_rows *rows, geodec_err *err) GEODEC_MUST_USE;
 /* Fits a step of another kind (blind or not) in the same chart, from rows already read. */
-GEODEC_API geodec_status geodec_step_refit(const geodec_step *chart, const geodec_step_rows *rows,
-                                           const geodec_step_options *o, geodec_step *out,
-                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_step_refit(const geodec_step *chart, const geodec_step_rows *rows, const geodec_step_options *o,
+                                geodec_step *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Counts label [rows] (negative: left out) over the texts of the fit, by newest token or all in one cell. */
-GEODEC_API geodec_status geodec_step_count(const geodec_step_rows *rows, uint64_t seed, const int32_t *label,
-                                           bool by_token, geodec_counts *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_step_count(const geodec_step_rows *rows, uint64_t seed, const int32_t *label, bool by_token,
+                                geodec_counts *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Up to `most` children of a drafter's node: the most frequent labels of a cell of counts, with confidence factor count
  * / total. Returns their number. */
-GEODEC_API int32_t geodec_step_children(const geodec_drafter *d, int32_t node, const geodec_counts *c, int64_t cell,
-                                        int32_t source, double factor, int32_t most, geodec_draft *out);
+int32_t geodec_step_children(const geodec_drafter *d, int32_t node, const geodec_counts *c, int64_t cell,
+                             int32_t source, double factor, int32_t most, geodec_draft *out);
 
 /* z [k] of h [d]. */
-GEODEC_API void geodec_step_state(const geodec_step *s, const float *h, float *z);
+void geodec_step_state(const geodec_step *s, const float *h, float *z);
 /* after [k] = A z + c_token; false (after is unchanged) for a token that did not occur in the fit or is outside the
  * vocabulary. */
-GEODEC_API bool geodec_step_advance(const geodec_step *s, const float *z, int32_t token, float *after);
+bool geodec_step_advance(const geodec_step *s, const float *z, int32_t token, float *after);
 
 /* ---- in artifacts: /step/basis (k,d), mean (d), map (k,k), after (V,k), seen (V) ----------------------------------
  */
@@ -101,6 +100,6 @@ GEODEC_API bool geodec_step_advance(const geodec_step *s, const float *z, int32_
     {"k", GEODEC_IN(S, m.k)}, {"d", GEODEC_IN(S, m.d)}, {"V", GEODEC_IN(S, m.vocab)}
 /* clang-format on */
 /* GEODEC_FORMAT for invalid sizes; the message names the file `path`. */
-GEODEC_API geodec_status geodec_step_check(const geodec_step *s, const char *path, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_step_check(const geodec_step *s, const char *path, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -22,23 +22,23 @@ typedef struct geodec_suffix_match {
     int32_t state, length;
 } geodec_suffix_match;
 
-GEODEC_API geodec_status geodec_suffix_create(geodec_suffix **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_suffix_destroy(geodec_suffix *s);
+geodec_status geodec_suffix_create(geodec_suffix **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_suffix_destroy(geodec_suffix *s);
 /* Back to the empty text. */
-GEODEC_API void geodec_suffix_clear(geodec_suffix *s);
-GEODEC_API geodec_status geodec_suffix_append(geodec_suffix *s, int32_t token, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API int64_t geodec_suffix_length(const geodec_suffix *s); /* tokens appended */
+void geodec_suffix_clear(geodec_suffix *s);
+geodec_status geodec_suffix_append(geodec_suffix *s, int32_t token, geodec_err *err) GEODEC_MUST_USE;
+int64_t geodec_suffix_length(const geodec_suffix *s); /* tokens appended */
 
 /* The longest suffix of the text that also ends at an earlier place. */
-GEODEC_API geodec_suffix_match geodec_suffix_longest(const geodec_suffix *s);
+geodec_suffix_match geodec_suffix_longest(const geodec_suffix *s);
 /* The longest suffix of (string, token) that occurs in the text. */
-GEODEC_API geodec_suffix_match geodec_suffix_step(const geodec_suffix *s, geodec_suffix_match m, int32_t token);
+geodec_suffix_match geodec_suffix_step(const geodec_suffix *s, geodec_suffix_match m, int32_t token);
 /* The longest proper suffix with more places in the text; that of the empty string is the empty string. */
-GEODEC_API geodec_suffix_match geodec_suffix_shorter(const geodec_suffix *s, geodec_suffix_match m);
+geodec_suffix_match geodec_suffix_shorter(const geodec_suffix *s, geodec_suffix_match m);
 /* Number of times the token followed the string; 0 = never. */
-GEODEC_API int64_t geodec_suffix_count(const geodec_suffix *s, geodec_suffix_match m, int32_t token);
+int64_t geodec_suffix_count(const geodec_suffix *s, geodec_suffix_match m, int32_t token);
 /* Visits the continuations, latest first: `at` is geodec_suffix_first, then the returned value; -1 = end. */
-GEODEC_API int32_t geodec_suffix_first(const geodec_suffix *s, geodec_suffix_match m);
-GEODEC_API int32_t geodec_suffix_next(const geodec_suffix *s, int32_t at, int32_t *token, int64_t *count);
+int32_t geodec_suffix_first(const geodec_suffix *s, geodec_suffix_match m);
+int32_t geodec_suffix_next(const geodec_suffix *s, int32_t at, int32_t *token, int64_t *count);
 
 #endif

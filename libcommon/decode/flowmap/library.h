@@ -62,34 +62,33 @@ typedef struct geodec_flowmap_library_report {
 
 /* An empty library in memory. bound: upper limit of the bytes of memory, and of the file. GEODEC_RANGE: a bound below
  * 64 KiB and 16 bytes a token, or above GEODEC_GROWN_BYTES_MAX. The map is borrowed. */
-GEODEC_API geodec_status geodec_flowmap_library_create(const geodec_flowmap *map, int64_t bound,
-                                                       geodec_flowmap_library **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_flowmap_library_create(const geodec_flowmap *map, int64_t bound, geodec_flowmap_library **out,
+                                            geodec_err *err) GEODEC_MUST_USE;
 /* The library in a file, which is created if it is absent or empty. map_sha256: digest of the map's artifact. bound 0 =
  * the file's own, or GEODEC_GROWN_BYTES. hooks (borrowed, may be NULL) receive warnings about skipped damaged records
  * and about a file that can no longer be written. GEODEC_CHECKSUM: the library belongs to another model, tokenizer or
  * map; GEODEC_FORMAT: not a library, or a damaged head; GEODEC_VERSION; GEODEC_INVAL: the bound differs from the
  * file's; GEODEC_EXISTS: another process has it open. */
-GEODEC_API geodec_status geodec_flowmap_library_open(const geodec_flowmap *map, const char *map_sha256,
-                                                     const char *path, int64_t bound, const geodec_hooks *hooks,
-                                                     geodec_flowmap_library **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_flowmap_library_open(const geodec_flowmap *map, const char *map_sha256, const char *path,
+                                          int64_t bound, const geodec_hooks *hooks, geodec_flowmap_library **out,
+                                          geodec_err *err) GEODEC_MUST_USE;
 /* Flushes the file to disk and closes it; a failure is a warning. NULL ok. */
-GEODEC_API void geodec_flowmap_library_close(geodec_flowmap_library *g);
-GEODEC_API geodec_flowmap_library_report geodec_flowmap_library_summary(const geodec_flowmap_library *g);
+void geodec_flowmap_library_close(geodec_flowmap_library *g);
+geodec_flowmap_library_report geodec_flowmap_library_summary(const geodec_flowmap_library *g);
 
 /* Serials count up from 0; live records have serials in [end - room, end), not necessarily all of them. */
-GEODEC_API int64_t geodec_flowmap_library_end(const geodec_flowmap_library *g);
+int64_t geodec_flowmap_library_end(const geodec_flowmap_library *g);
 /* NULL if the record no longer exists. Valid until the next add. */
-GEODEC_API const geodec_flowmap_library_record *geodec_flowmap_library_get(const geodec_flowmap_library *g,
-                                                                           int64_t serial);
+const geodec_flowmap_library_record *geodec_flowmap_library_get(const geodec_flowmap_library *g, int64_t serial);
 /* Serial of the new record: geodec_flowmap_library_end before the call. GEODEC_NOMEM; GEODEC_RANGE: a token outside the
  * vocabulary. A failed write is a warning. */
-GEODEC_API geodec_status geodec_flowmap_library_add(geodec_flowmap_library *g, const geodec_flowmap_library_record *r,
-                                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_flowmap_library_add(geodec_flowmap_library *g, const geodec_flowmap_library_record *r,
+                                         geodec_err *err) GEODEC_MUST_USE;
 /* The k nearest records of a token with a serial below `before`, nearest first, the newest first on ties; returns their
  * number. */
-GEODEC_API int32_t geodec_flowmap_library_nearest(const geodec_flowmap_library *g, int32_t token, const int8_t *key,
-                                                  int64_t before, int32_t k, geodec_flowmap_library_hit *hit);
+int32_t geodec_flowmap_library_nearest(const geodec_flowmap_library *g, int32_t token, const int8_t *key,
+                                       int64_t before, int32_t k, geodec_flowmap_library_hit *hit);
 /* A hash of a token, 1..255. */
-GEODEC_API uint8_t geodec_flowmap_library_mark(int32_t token);
+uint8_t geodec_flowmap_library_mark(int32_t token);
 
 #endif

@@ -28,37 +28,36 @@ enum {
 /* What a share was computed from. */
 typedef enum geodec_route_basis { GEODEC_ROUTE_STATE, GEODEC_ROUTE_TOKEN } geodec_route_basis;
 
-GEODEC_API bool geodec_flowmap_route_known(const geodec_flowmap *map);
+bool geodec_flowmap_route_known(const geodec_flowmap *map);
 /* Experts of a node in one layer, as far as they are stored: expert [used], ascending rank. Returns their number. */
-GEODEC_API int32_t geodec_flowmap_route_of(const geodec_flowmap *map, int64_t node, int64_t layer, int32_t *expert);
+int32_t geodec_flowmap_route_of(const geodec_flowmap *map, int64_t node, int64_t layer, int32_t *expert);
 /* share [layers][experts] by the vote. before: the token before, -1 = not known. hit: the n nearest nodes of the
  * token's bucket, at most GEODEC_ROUTE_NEIGHBOURS of them are used. n = 0: by the token table. token -1: popularity.
  * skip: a text whose nodes the table leaves out (-1: none). The map must have routes. */
-GEODEC_API void geodec_flowmap_route_vote(const geodec_flowmap *map, int32_t before, int32_t token,
-                                          const geodec_flowmap_hit *hit, int32_t n, int32_t skip, float *share);
+void geodec_flowmap_route_vote(const geodec_flowmap *map, int32_t before, int32_t token, const geodec_flowmap_hit *hit,
+                               int32_t n, int32_t skip, float *share);
 /* The same one token further, when that token is not known yet: by the routes of the nodes that follow the hits in
  * their texts, and 0.2 popular. */
-GEODEC_API void geodec_flowmap_route_further(const geodec_flowmap *map, int32_t before, const geodec_flowmap_hit *hit,
-                                             int32_t n, float *share);
+void geodec_flowmap_route_further(const geodec_flowmap *map, int32_t before, const geodec_flowmap_hit *hit, int32_t n,
+                                  float *share);
 /* Weights of the tokens after the hits' own, all unknown yet: by the routes of the next GEODEC_ROUTE_BEYOND nodes of
  * their texts, each GEODEC_ROUTE_BEYOND_KEEP of the one before; and popular. The first node after a hit weighs
  *     exp((D_i - D_1) scale + b_i), b_i = GEODEC_ROUTE_BEYOND_SAME if the token before it is `before`, else 0
  * Returns scale, below 0; 0 without hits. The weights are not scaled to a sum, so that others can be added. */
 #define GEODEC_ROUTE_BEYOND_SAME 0.5F
-GEODEC_API float geodec_flowmap_route_beyond(const geodec_flowmap *map, int32_t before, const geodec_flowmap_hit *hit,
-                                             int32_t n, float *weight);
+float geodec_flowmap_route_beyond(const geodec_flowmap *map, int32_t before, const geodec_flowmap_hit *hit, int32_t n,
+                                  float *weight);
 /* Probability that an expert of a layer is used, given its share; measured when the map was baked, on texts whose nodes
  * were left out. */
-GEODEC_API float geodec_flowmap_route_probability(const geodec_flowmap *map, geodec_route_basis basis, int64_t layer,
-                                                  float share);
+float geodec_flowmap_route_probability(const geodec_flowmap *map, geodec_route_basis basis, int64_t layer, float share);
 /* The same of all layers, in place: share [layers][experts]. */
-GEODEC_API void geodec_flowmap_route_probabilities(const geodec_flowmap *map, geodec_route_basis basis, float *share);
+void geodec_flowmap_route_probabilities(const geodec_flowmap *map, geodec_route_basis basis, float *share);
 /* The same scale for other measured shares: bin of a share, and interpolation in a row of GEODEC_ROUTE_BINS values. */
-GEODEC_API int32_t geodec_flowmap_route_bin(float share);
-GEODEC_API float geodec_flowmap_route_read(const float *reliability, float share);
+int32_t geodec_flowmap_route_bin(float share);
+float geodec_flowmap_route_read(const float *reliability, float share);
 /* The same for n shares at once; out may be share. */
-GEODEC_API void geodec_flowmap_route_scale(const float *reliability, int64_t n, const float *share, float *out);
+void geodec_flowmap_route_scale(const float *reliability, int64_t n, const float *share, float *out);
 /* A row of them from counts of a bin, seen and right; rising (isotonic regression). */
-GEODEC_API void geodec_flowmap_route_fit(const int64_t *seen, const int64_t *right, float *reliability);
+void geodec_flowmap_route_fit(const int64_t *seen, const int64_t *right, float *reliability);
 
 #endif

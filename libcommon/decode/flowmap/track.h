@@ -31,9 +31,9 @@ typedef struct geodec_flow_draft {
 } geodec_flow_draft;
 
 /* The map is borrowed. */
-GEODEC_API geodec_status geodec_flowmap_track_create(const geodec_flowmap *map, geodec_flowmap_track **out,
-                                                     geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_flowmap_track_destroy(geodec_flowmap_track *t);
+geodec_status geodec_flowmap_track_create(const geodec_flowmap *map, geodec_flowmap_track **out,
+                                          geodec_err *err) GEODEC_MUST_USE;
+void geodec_flowmap_track_destroy(geodec_flowmap_track *t);
 /* Adds a library that grows with the followed texts and votes: its records are neighbours like the text's own
  * positions. A miss is a row whose argmax is known and differs from the combined first choice of map, library and text.
  * It is recorded with its continuation, the rows after it that the library does not hold yet (up to 8). A record is
@@ -41,28 +41,28 @@ GEODEC_API void geodec_flowmap_track_destroy(geodec_flowmap_track *t);
  * nearest node or record with the model's argmax, otherwise the nearest one. Which rows are recorded depends on the
  * texts alone, not on the drafts. Records of the current text vote from the next text on. The library is borrowed and
  * must outlive t. */
-GEODEC_API void geodec_flowmap_track_grow(geodec_flowmap_track *t, geodec_flowmap_library *library);
+void geodec_flowmap_track_grow(geodec_flowmap_track *t, geodec_flowmap_library *library);
 /* Ends the text: makes the record of the last row, without a successor. begin also does this. */
-GEODEC_API geodec_status geodec_flowmap_track_end(geodec_flowmap_track *t, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_flowmap_track_end(geodec_flowmap_track *t, geodec_err *err) GEODEC_MUST_USE;
 /* Starts a new text. */
-GEODEC_API geodec_status geodec_flowmap_track_begin(geodec_flowmap_track *t, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_flowmap_track_begin(geodec_flowmap_track *t, geodec_err *err) GEODEC_MUST_USE;
 /* The next row of the text: its token, the model's argmax after it (-1: not known; the next token replaces it) and its
  * last residual stream state [d]. GEODEC_RANGE: token or argmax outside the map's vocabulary. */
-GEODEC_API geodec_status geodec_flowmap_track_push(geodec_flowmap_track *t, int32_t token, int32_t argmax,
-                                                   const float *state, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_flowmap_track_push(geodec_flowmap_track *t, int32_t token, int32_t argmax, const float *state,
+                                        geodec_err *err) GEODEC_MUST_USE;
 /* The same with the reduced state z [m]. */
-GEODEC_API geodec_status geodec_flowmap_track_push_reduced(geodec_flowmap_track *t, int32_t token, int32_t argmax,
-                                                           const float *z, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_flowmap_track_push_reduced(geodec_flowmap_track *t, int32_t token, int32_t argmax, const float *z,
+                                                geodec_err *err) GEODEC_MUST_USE;
 /* Drafts after `newest`, the token that follows the rows pushed so far, as a tree. root finds the neighbours of
  * `newest` (node 0); false if there are none, as before the first row. skip: text of the map to leave out, -1 = none.
  * children writes up to `most` drafts after a node, by descending confidence, and returns their number. forbid(ctx, i,
  * token) true: token must not be a draft at depth i; NULL = all allowed. adopt makes the next node (1, 2, .. up to
  * GEODEC_FLOW_NODES) from the parent's neighbours for `token`; the node may have none. */
 enum { GEODEC_FLOW_NODES = 64 };
-GEODEC_API bool geodec_flowmap_track_root(geodec_flowmap_track *t, int32_t newest, int32_t skip, bool sampled);
-GEODEC_API int32_t geodec_flowmap_track_children(geodec_flowmap_track *t, int32_t node, int32_t most,
-                                                 bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
-                                                 geodec_flow_draft *out);
-GEODEC_API void geodec_flowmap_track_adopt(geodec_flowmap_track *t, int32_t parent, int32_t token);
+bool geodec_flowmap_track_root(geodec_flowmap_track *t, int32_t newest, int32_t skip, bool sampled);
+int32_t geodec_flowmap_track_children(geodec_flowmap_track *t, int32_t node, int32_t most,
+                                      bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
+                                      geodec_flow_draft *out);
+void geodec_flowmap_track_adopt(geodec_flowmap_track *t, int32_t parent, int32_t token);
 
 #endif

@@ -13,10 +13,10 @@ typedef struct geodec_foreseer_map {
 } geodec_foreseer_map;
 /* Reads flowmap.h5, baked from an export of this model, and the mixture of foresight.h5 (NULL: none).
  * GEODEC_UNSUPPORTED: the map has no routes; GEODEC_CHECKSUM: another model. */
-GEODEC_API geodec_status geodec_foreseer_map_open(const char *map, const char *foresight, const geodec_model *m,
-                                                  geodec_foreseer_map *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_foreseer_map_close(geodec_foreseer_map *f); /* f may be all zero */
+geodec_status geodec_foreseer_map_open(const char *map, const char *foresight, const geodec_model *m,
+                                       geodec_foreseer_map *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_foreseer_map_close(geodec_foreseer_map *f); /* f may be all zero */
 /* For geodec_streaming.foreseer, with the map as its ctx. */
-GEODEC_API geodec_status geodec_foreseer_of(void *map, geodec_foreseer *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_foreseer_of(void *map, geodec_foreseer *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -16,29 +16,29 @@ typedef struct geodec_foresight geodec_foresight;
 
 /* The map is borrowed; it must have routes (GEODEC_UNSUPPORTED). mixture: borrowed, NULL = none was fitted. One thread
  * at a time. */
-GEODEC_API geodec_status geodec_foresight_create(const geodec_flowmap *map, const geodec_mixture *mixture,
-                                                 geodec_foresight **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_foresight_destroy(geodec_foresight *f);
+geodec_status geodec_foresight_create(const geodec_flowmap *map, const geodec_mixture *mixture, geodec_foresight **out,
+                                      geodec_err *err) GEODEC_MUST_USE;
+void geodec_foresight_destroy(geodec_foresight *f);
 
 /* A new text: no state is known. */
-GEODEC_API void geodec_foresight_begin(geodec_foresight *f);
+void geodec_foresight_begin(geodec_foresight *f);
 /* The text has one row more: its token and its last residual stream [d]. */
-GEODEC_API void geodec_foresight_observe(geodec_foresight *f, int32_t token, const float *state);
+void geodec_foresight_observe(geodec_foresight *f, int32_t token, const float *state);
 
 /* P(used) [layers][experts] of `token` as the token after the observed rows. with_state false, or no row observed: by
  * the token table. token -1, or none of the map's: by popularity. */
-GEODEC_API void geodec_foresight_ask(geodec_foresight *f, int32_t token, bool with_state, float *probability);
+void geodec_foresight_ask(geodec_foresight *f, int32_t token, bool with_state, float *probability);
 /* The token after `token`, which is not known: shares that sum to the used experts, not calibrated. */
-GEODEC_API void geodec_foresight_further(geodec_foresight *f, int32_t token, float *share);
+void geodec_foresight_further(geodec_foresight *f, int32_t token, float *share);
 /* The experts [layers][used] of the row that is observed next: kept, so that what followed a token in this run helps to
  * foretell what follows it again. Earlier texts of the run are kept, too. */
-GEODEC_API void geodec_foresight_remember(geodec_foresight *f, int32_t token, const int32_t *expert);
+void geodec_foresight_remember(geodec_foresight *f, int32_t token, const int32_t *expert);
 /* The tokens after `token`, the next ones most: mean uses of a token, [layers][experts], not calibrated. By the nodes
  * that follow the nearest ones in their texts (geodec_flowmap_route_beyond), and by what was remembered. */
-GEODEC_API void geodec_foresight_expect(geodec_foresight *f, int32_t token, float *share);
+void geodec_foresight_expect(geodec_foresight *f, int32_t token, float *share);
 /* One layer: probabilities [experts] from those of geodec_foresight_ask (early) and the logits of the layer's router at
  * an earlier stream (model/router.h), by the mixture. out may be early. */
-GEODEC_API void geodec_foresight_mix(const geodec_foresight *f, geodec_routes_stream stream, int64_t layer,
-                                     const float *early, const float *logit, float *out);
+void geodec_foresight_mix(const geodec_foresight *f, geodec_routes_stream stream, int64_t layer, const float *early,
+                          const float *logit, float *out);
 
 #endif

@@ -14,16 +14,16 @@ typedef struct geodec_history_options {
     double ridge;       /* of the linear map, in observations of unit variance; default 10 */
     int64_t max_tokens; /* rows read; 0: no limit */
 } geodec_history_options;
-GEODEC_API geodec_history_options geodec_history_defaults(void);
+geodec_history_options geodec_history_defaults(void);
 
 typedef struct geodec_history geodec_history;
 
 /* Reads all windows of the recorder. GEODEC_SCARCE: fewer than 16 positions; GEODEC_NUMERIC: streams not finite. */
-GEODEC_API geodec_status geodec_history_read(geodec_routes_recorder *r, const geodec_model_config *c,
-                                             const geodec_history_options *o, const geodec_hooks *hooks,
-                                             geodec_history **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_history_free(geodec_history *h);
-GEODEC_API int64_t geodec_history_positions(const geodec_history *h);
+geodec_status geodec_history_read(geodec_routes_recorder *r, const geodec_model_config *c,
+                                  const geodec_history_options *o, const geodec_hooks *hooks, geodec_history **out,
+                                  geodec_err *err) GEODEC_MUST_USE;
+void geodec_history_free(geodec_history *h);
+int64_t geodec_history_positions(const geodec_history *h);
 
 /* Scores [n_layer][n_expert]; larger is likelier.
  *   popular  share of each expert in all uses of its layer
@@ -33,11 +33,10 @@ GEODEC_API int64_t geodec_history_positions(const geodec_history *h);
  *            of the token / its rms
  *   maps     FineMoE: of the stored positions, the 16 whose gate probabilities in all layers are nearest by cosine to
  *            those of the previous token; their next tokens' experts, each weighted by the cosine. It knows no token */
-GEODEC_API void geodec_history_popular(const geodec_history *h, float *score);
-GEODEC_API void geodec_history_token(const geodec_history *h, int32_t token, float *score);
-GEODEC_API void geodec_history_pair(const geodec_history *h, int32_t before, int32_t token, float *score);
-GEODEC_API void geodec_history_linear(const geodec_history *h, const float *state, const float *embedding,
-                                      float *score);
-GEODEC_API void geodec_history_maps(const geodec_history *h, const float *gate, float *score);
+void geodec_history_popular(const geodec_history *h, float *score);
+void geodec_history_token(const geodec_history *h, int32_t token, float *score);
+void geodec_history_pair(const geodec_history *h, int32_t before, int32_t token, float *score);
+void geodec_history_linear(const geodec_history *h, const float *state, const float *embedding, float *score);
+void geodec_history_maps(const geodec_history *h, const float *gate, float *score);
 
 #endif

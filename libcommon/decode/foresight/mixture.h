@@ -22,19 +22,18 @@ typedef struct geodec_mixture {
 
 /* Reads all windows of the recorder. GEODEC_SCARCE: fewer than 16 positions; GEODEC_UNSUPPORTED: no routes;
  * GEODEC_INVAL: the map is of a model of another shape. */
-GEODEC_API geodec_status geodec_mixture_fit(geodec_routes_recorder *r, const geodec_model_config *c,
-                                            const geodec_flowmap *map, const geodec_hooks *hooks, geodec_mixture *out,
-                                            geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_mixture_clear(geodec_mixture *m);
+geodec_status geodec_mixture_fit(geodec_routes_recorder *r, const geodec_model_config *c, const geodec_flowmap *map,
+                                 const geodec_hooks *hooks, geodec_mixture *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_mixture_clear(geodec_mixture *m);
 /* Whether the routes of a map have the shape of a model. GEODEC_UNSUPPORTED, GEODEC_INVAL. */
-GEODEC_API geodec_status geodec_mixture_match(const geodec_flowmap *map, const geodec_model_config *c,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_mixture_match(const geodec_flowmap *map, const geodec_model_config *c,
+                                   geodec_err *err) GEODEC_MUST_USE;
 /* Shares [experts] of one layer. out may be early. */
-GEODEC_API void geodec_mixture_shares(int64_t experts, int64_t used, float weight, const float *early,
-                                      const float *logit, float *out);
+void geodec_mixture_shares(int64_t experts, int64_t used, float weight, const float *early, const float *logit,
+                           float *out);
 /* The same with the weight and the calibration of a stream: probabilities. mixture NULL: weight 1, and shares of at
  * most 1. */
-GEODEC_API void geodec_mixture_apply(const geodec_mixture *m, geodec_routes_stream stream, int64_t layer,
-                                     int64_t experts, int64_t used, const float *early, const float *logit, float *out);
+void geodec_mixture_apply(const geodec_mixture *m, geodec_routes_stream stream, int64_t layer, int64_t experts,
+                          int64_t used, const float *early, const float *logit, float *out);
 
 #endif

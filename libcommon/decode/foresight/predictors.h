@@ -36,10 +36,10 @@ typedef struct geodec_predictor {
     void (*score)(const geodec_predictor_input *in, float *score); /* NULL: foretells nothing */
 } geodec_predictor;
 
-GEODEC_API extern const geodec_predictor geodec_predictors[];
-GEODEC_API extern const int geodec_predictors_count;
-GEODEC_API const char *geodec_predictors_when(geodec_predictor_when when); /* "always", "previous", "token", "block" */
+extern const geodec_predictor geodec_predictors[];
+extern const int geodec_predictors_count;
+const char *geodec_predictors_when(geodec_predictor_when when); /* "always", "previous", "token", "block" */
 /* NULL: no such name. */
-GEODEC_API const geodec_predictor *geodec_predictors_find(const char *name);
+const geodec_predictor *geodec_predictors_find(const char *name);
 
 #endif

@@ -15,14 +15,14 @@ enum {
     GEODEC_RECALL_SCALES = 3, /* calibrations: token alone, state and token, and with router1 */
 };
 
-GEODEC_API extern const geodec_kind geodec_foresight_kind;
+extern const geodec_kind geodec_foresight_kind;
 
 typedef struct geodec_recall_options {
     int64_t replicates; /* of the bootstrap; default 1000 */
     uint64_t seed;
     int64_t max_tokens; /* rows read; 0: no limit */
 } geodec_recall_options;
-GEODEC_API geodec_recall_options geodec_recall_defaults(void);
+geodec_recall_options geodec_recall_defaults(void);
 
 typedef struct geodec_recall {
     int64_t predictors, layers, experts, used;
@@ -46,18 +46,16 @@ typedef struct geodec_recall {
 /* Foretells every token of the recorder's windows but the first. map NULL: without the predictors that need one.
  * mixture NULL: not fitted.
  * GEODEC_SCARCE: fewer than two documents with positions; GEODEC_INVAL: the map is of another shape. */
-GEODEC_API geodec_status geodec_recall_measure(geodec_routes_recorder *r, const geodec_model_config *c,
-                                               const geodec_history *history, const geodec_flowmap *map,
-                                               const geodec_mixture *mixture, const geodec_recall_options *o,
-                                               const geodec_hooks *hooks, geodec_recall *out,
-                                               geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_recall_clear(geodec_recall *r);
+geodec_status geodec_recall_measure(geodec_routes_recorder *r, const geodec_model_config *c,
+                                    const geodec_history *history, const geodec_flowmap *map,
+                                    const geodec_mixture *mixture, const geodec_recall_options *o,
+                                    const geodec_hooks *hooks, geodec_recall *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_recall_clear(geodec_recall *r);
 /* Fills a new artifact of geodec_foresight_kind; the caller commits. */
-GEODEC_API geodec_status geodec_recall_write(const geodec_recall *r, geodec_artifact *out,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_recall_write(const geodec_recall *r, geodec_artifact *out, geodec_err *err) GEODEC_MUST_USE;
 /* Reads the mixture alone, for geodec_foresight_create; clear with geodec_mixture_clear. GEODEC_NOTFOUND: measured
  * without one; GEODEC_INVAL: another number of layers; GEODEC_FORMAT: numbers out of range. */
-GEODEC_API geodec_status geodec_recall_read_mixture(const geodec_artifact *a, int64_t layers, geodec_mixture *out,
-                                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_recall_read_mixture(const geodec_artifact *a, int64_t layers, geodec_mixture *out,
+                                         geodec_err *err) GEODEC_MUST_USE;
 
 #endif

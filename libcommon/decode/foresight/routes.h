@@ -33,15 +33,14 @@ typedef struct geodec_routes {
 typedef struct geodec_routes_recorder geodec_routes_recorder;
 
 /* Windows of up to `window` rows. GEODEC_UNSUPPORTED: a dense model; GEODEC_RANGE: window. The source is borrowed. */
-GEODEC_API geodec_status geodec_routes_open(const geodec_model *m, const geodec_export_source *source, int32_t window,
-                                            geodec_arithmetic arithmetic, geodec_kv_type kv, geodec_pool *pool,
-                                            geodec_routes_recorder **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_routes_close(geodec_routes_recorder *r);
+geodec_status geodec_routes_open(const geodec_model *m, const geodec_export_source *source, int32_t window,
+                                 geodec_arithmetic arithmetic, geodec_kv_type kv, geodec_pool *pool,
+                                 geodec_routes_recorder **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_routes_close(geodec_routes_recorder *r);
 /* Whether a layer has experts. */
-GEODEC_API bool geodec_routes_layer(const geodec_routes_recorder *r, int32_t layer);
+bool geodec_routes_layer(const geodec_routes_recorder *r, int32_t layer);
 /* The next window; *out NULL at the end of the source. A window that continues a document begins with BOS, if the
  * document does. */
-GEODEC_API geodec_status geodec_routes_next(geodec_routes_recorder *r, const geodec_routes **out,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_routes_next(geodec_routes_recorder *r, const geodec_routes **out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -84,13 +84,12 @@ typedef struct geodec_bench_counts {
      * rounds is mean_accepted, decided / passes is tokens_per_pass. */
     int64_t *accepted, *rounds, *decided, *passes;
 } geodec_bench_counts;
-GEODEC_API void geodec_bench_counts_free(geodec_bench_counts *c);
+void geodec_bench_counts_free(geodec_bench_counts *c);
 
 /* Prompts are divided among n_targets workers (targets of the same model, one per worker of the pool); results do not
  * depend on n_targets. */
-GEODEC_API geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_target *target,
-                                            int32_t n_targets, geodec_pool *pool, geodec_bench_counts *out,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_target *target, int32_t n_targets,
+                                 geodec_pool *pool, geodec_bench_counts *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Greedy. The rows of a drafter: every draft length, every tree, then the adaptive chain (gamma = largest of the plan)
  * and, with trees, the adaptive tree (budget = largest of the plan). Every prompt runs twice. Predictions are forecasts
@@ -121,17 +120,16 @@ typedef struct geodec_bench_timing {
     geodec_cost cost;    /* v(b), measured outside the loop at half the output length; T(1) and o_plain of the loop */
     geodec_cost loop[2]; /* v(b) of the passes of the loop: chains, trees */
 } geodec_bench_timing;
-GEODEC_API void geodec_bench_timing_free(geodec_bench_timing *s);
+void geodec_bench_timing_free(geodec_bench_timing *s);
 
 /* Runs plain, drafter, plain, drafter, .. on the first n_prompts prompts with one target. The machine should be
  * otherwise idle. Not reproducible. */
-GEODEC_API geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompts,
-                                            const geodec_target *target, geodec_bench_timing *out,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompts, const geodec_target *target,
+                                 geodec_bench_timing *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Prints a table with one line per row and the timings next to their greedy rows; "nan" where nothing was measured. */
-GEODEC_API geodec_status geodec_bench_table(FILE *out, const geodec_bench_plan *plan, const geodec_bench_counts *c,
-                                            const geodec_bench_timing *s, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_bench_table(FILE *out, const geodec_bench_plan *plan, const geodec_bench_counts *c,
+                                 const geodec_bench_timing *s, geodec_err *err) GEODEC_MUST_USE;
 
 /* Context of a plan's drafter. */
 typedef struct geodec_bench_request {
@@ -141,8 +139,8 @@ typedef struct geodec_bench_request {
 /* Sets drafters, draft lengths, tree sizes (NULL: none) and modes (greedy, sampled) of a plan from comma-separated
  * lists. The plan borrows requests [GEODEC_BENCH_DRAFTERS]; the caller sets their drafting before the plan runs. The
  * message of GEODEC_INVAL names the option and the word. */
-GEODEC_API geodec_status geodec_bench_lists(geodec_bench_plan *plan, geodec_bench_request *requests,
-                                            const char *drafters, const char *gammas, const char *trees,
-                                            const char *modes, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_bench_lists(geodec_bench_plan *plan, geodec_bench_request *requests, const char *drafters,
+                                 const char *gammas, const char *trees, const char *modes,
+                                 geodec_err *err) GEODEC_MUST_USE;
 
 #endif

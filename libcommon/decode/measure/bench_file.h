@@ -6,15 +6,13 @@
 #include "artifact/artifact.h"
 #include "measure/bench.h"
 
-GEODEC_API extern const geodec_kind geodec_bench_decode_kind;
-GEODEC_API extern const geodec_kind geodec_bench_speed_kind;
+extern const geodec_kind geodec_bench_decode_kind;
+extern const geodec_kind geodec_bench_speed_kind;
 
-GEODEC_API geodec_status geodec_bench_write_counts(const char *path, const geodec_provenance *p,
-                                                   const geodec_bench_plan *plan, const geodec_bench_counts *c,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_bench_write_counts(const char *path, const geodec_provenance *p, const geodec_bench_plan *plan,
+                                        const geodec_bench_counts *c, geodec_err *err) GEODEC_MUST_USE;
 /* isa: name of the instruction set used in the passes. */
-GEODEC_API geodec_status geodec_bench_write_speed(const char *path, const geodec_provenance *p,
-                                                  const geodec_bench_plan *plan, const geodec_bench_timing *s,
-                                                  const char *isa, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_bench_write_speed(const char *path, const geodec_provenance *p, const geodec_bench_plan *plan,
+                                       const geodec_bench_timing *s, const char *isa, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -23,8 +23,7 @@ typedef struct geodec_compat_counters {
 
 /* Empties the cache, prefills prompt [n], n >= 1, and writes n_tokens >= 1 tokens. Stop tokens do not end it, because
  * the published figures are those of full runs. GEODEC_SCARCE: prompt and tokens do not fit the context. */
-GEODEC_API geodec_status geodec_compat_replay(const geodec_target *target, const int32_t *prompt, int64_t n,
-                                              int64_t n_tokens, geodec_compat_counters *out,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_compat_replay(const geodec_target *target, const int32_t *prompt, int64_t n, int64_t n_tokens,
+                                   geodec_compat_counters *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -19,9 +19,9 @@ typedef struct geodec_decode_report {
 } geodec_decode_report;
 
 /* The readiness report of one decoding. It has no interval, so its status is never geodesic_ready. */
-GEODEC_API geodec_readiness geodec_decode_report_readiness(const geodec_decode_report *r);
+geodec_readiness geodec_decode_report_readiness(const geodec_decode_report *r);
 /* Writes the readiness report (measure/readiness.h) of this decoding and its counters. */
-GEODEC_API geodec_status geodec_decode_report_write(const char *path, const geodec_decode_report *r,
-                                                    const geodec_readiness *ready, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_decode_report_write(const char *path, const geodec_decode_report *r, const geodec_readiness *ready,
+                                         geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -10,8 +10,8 @@
 /* Greedy; options: max_tokens, min_tokens, stop, clock and hooks. counters: emitted, decided, prompt_passes, the times;
  * target_passes = 0. end: GEODEC_END_LENGTH, also when the drafter proposes fewer tokens. GEODEC_INTERNAL: the model
  * made a pass after the prompt; GEODEC_INVAL: no drafter. */
-GEODEC_API geodec_status geodec_draft_alone(const geodec_target *target, const int32_t *prompt, int64_t n,
-                                            geodec_drafter *drafter, const geodec_decode_options *options,
-                                            geodec_decoded *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_draft_alone(const geodec_target *target, const int32_t *prompt, int64_t n, geodec_drafter *drafter,
+                                 const geodec_decode_options *options, geodec_decoded *out,
+                                 geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -11,7 +11,7 @@
 #include "measure/rejections.h"
 
 enum { GEODEC_GATES = 6 };
-GEODEC_API extern const double geodec_drafts_gates[GEODEC_GATES]; /* thresholds: 0, .1, .25, .45, .65, .85 */
+extern const double geodec_drafts_gates[GEODEC_GATES]; /* thresholds: 0, .1, .25, .45, .65, .85 */
 
 /* One drafter, one threshold, one draft length. */
 typedef struct geodec_gate_row {
@@ -40,15 +40,14 @@ typedef struct geodec_drafts {
 
 /* plan: prompts, tokens (at most GEODEC_DRAFT_MAX), stop tokens, drafters (no oracle), draft lengths, hooks.
  * class [n_vocab]: measure/rejections.h. out is large: the caller allocates it. */
-GEODEC_API geodec_status geodec_drafts_count(const geodec_bench_plan *plan, const geodec_target *target,
-                                             const uint8_t *class, geodec_drafts *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_drafts_count(const geodec_bench_plan *plan, const geodec_target *target, const uint8_t *class,
+                                  geodec_drafts *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Prompts whose first plain greedy token is one of the stop tokens: the reason for a minimum of tokens
  * (decode/guard.h). The prompts and the target decide whether this is with or without a chat format, or on a modified
  * model. */
-GEODEC_API geodec_status geodec_drafts_first_stops(const geodec_target *target, const geodec_prompts *prompts,
-                                                   const int32_t *stop, int32_t n_stop, int64_t *count,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_drafts_first_stops(const geodec_target *target, const geodec_prompts *prompts, const int32_t *stop,
+                                        int32_t n_stop, int64_t *count, geodec_err *err) GEODEC_MUST_USE;
 
 /* Tokens per second of CPU time of one thread, without prompts, with intervals over prompts. */
 typedef struct geodec_three_way {
@@ -59,19 +58,16 @@ typedef struct geodec_three_way {
 
 /* Times verifier alone, drafter alone and both, in turn, `repeats` times per prompt. Both uses the adaptive length up
  * to the largest draft length of the plan. */
-GEODEC_API geodec_status geodec_drafts_time(const geodec_bench_plan *plan, int64_t n_prompts, int32_t repeats,
-                                            const geodec_target *target, geodec_three_way *out,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_drafts_time(const geodec_bench_plan *plan, int64_t n_prompts, int32_t repeats,
+                                 const geodec_target *target, geodec_three_way *out, geodec_err *err) GEODEC_MUST_USE;
 
-GEODEC_API extern const geodec_kind geodec_drafts_kind;
-GEODEC_API extern const geodec_kind geodec_drafts_threeway_kind;
+extern const geodec_kind geodec_drafts_kind;
+extern const geodec_kind geodec_drafts_threeway_kind;
 /* margins [n_drafters][GEODEC_MARGINS] of the experiment (measure/margin.h), or NULL: its fields are then left out. */
-GEODEC_API geodec_status geodec_drafts_write(const char *path, const geodec_provenance *p,
-                                             const geodec_bench_plan *plan, const geodec_drafts *d,
-                                             const geodec_margin_row *margins, int32_t n_vocab,
-                                             geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_drafts_write_times(const char *path, const geodec_provenance *p,
-                                                   const geodec_bench_plan *plan, const geodec_three_way *t,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_drafts_write(const char *path, const geodec_provenance *p, const geodec_bench_plan *plan,
+                                  const geodec_drafts *d, const geodec_margin_row *margins, int32_t n_vocab,
+                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_drafts_write_times(const char *path, const geodec_provenance *p, const geodec_bench_plan *plan,
+                                        const geodec_three_way *t, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

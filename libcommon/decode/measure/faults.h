@@ -23,9 +23,9 @@ typedef enum geodec_fault {
 } geodec_fault;
 #define GEODEC_FAULT_NAMES "margin|stale|sibling|rounding"
 /* "none", "margin", ...; "?" otherwise. Static storage. */
-GEODEC_API const char *geodec_faults_name(geodec_fault f);
+const char *geodec_faults_name(geodec_fault f);
 /* GEODEC_FAULTS when no fault has this name. */
-GEODEC_API geodec_fault geodec_faults_named(const char *name);
+geodec_fault geodec_faults_named(const char *name);
 
 typedef struct geodec_faulty {
     const geodec_target *inner; /* borrowed */
@@ -43,7 +43,7 @@ typedef struct geodec_faulty {
 } geodec_faulty;
 
 /* The target `inner` with the fault. out borrows f and inner. */
-GEODEC_API void geodec_faults_target(geodec_faulty *f, const geodec_target *inner, geodec_fault fault, double margin,
-                                     geodec_target *out);
+void geodec_faults_target(geodec_faulty *f, const geodec_target *inner, geodec_fault fault, double margin,
+                          geodec_target *out);
 
 #endif

@@ -25,12 +25,11 @@ typedef struct geodec_gain {
  * the rows that both have, in the order of the first. *out [*n], owned by the caller: geodec_mem_free. GEODEC_NOTFOUND:
  * no such drafter or no common row; GEODEC_VERSION: no counts by text; GEODEC_FORMAT: invalid counts; GEODEC_INVAL: the
  * texts differ (in number, or in the tokens of plain decoding). */
-GEODEC_API geodec_status geodec_gain_measure(const char *path, const char *name, const char *control_path,
-                                             const char *control, uint64_t seed, int32_t resamples, geodec_gain **out,
-                                             int64_t *n, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gain_measure(const char *path, const char *name, const char *control_path, const char *control,
+                                  uint64_t seed, int32_t resamples, geodec_gain **out, int64_t *n,
+                                  geodec_err *err) GEODEC_MUST_USE;
 
 /* Prints a table with one row per setting. */
-GEODEC_API geodec_status geodec_gain_print(FILE *out, const geodec_gain *gain, int64_t n,
-                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gain_print(FILE *out, const geodec_gain *gain, int64_t n, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -12,7 +12,7 @@
 #include "measure/bench.h"
 
 enum { GEODEC_MARGINS = 5 };
-GEODEC_API extern const double geodec_margin_all[GEODEC_MARGINS]; /* 0, .5, 1, 2, 2.8 nat */
+extern const double geodec_margin_all[GEODEC_MARGINS]; /* 0, .5, 1, 2, 2.8 nat */
 
 /* One drafter and one margin over all prompts. */
 typedef struct geodec_margin_row {
@@ -25,12 +25,12 @@ typedef struct geodec_margin_row {
 
 /* plan: prompts, tokens, drafters (no oracle), seed, resamples, hooks; chains of its largest draft length. out
  * [n_drafters][GEODEC_MARGINS]. GEODEC_INTERNAL: margin 0 differs from greedy decoding. */
-GEODEC_API geodec_status geodec_margin_count(const geodec_bench_plan *plan, const geodec_target *target,
-                                             geodec_margin_row *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_margin_count(const geodec_bench_plan *plan, const geodec_target *target, geodec_margin_row *out,
+                                  geodec_err *err) GEODEC_MUST_USE;
 
 /* Decodes one request with the rule; like geodec_decode, greedy, without trees. */
-GEODEC_API geodec_status geodec_margin_decode(const geodec_target *target, double margin, const int32_t *prompt,
-                                              int64_t n, geodec_drafter *drafter, const geodec_decode_options *options,
-                                              geodec_decoded *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_margin_decode(const geodec_target *target, double margin, const int32_t *prompt, int64_t n,
+                                   geodec_drafter *drafter, const geodec_decode_options *options, geodec_decoded *out,
+                                   geodec_err *err) GEODEC_MUST_USE;
 
 #endif

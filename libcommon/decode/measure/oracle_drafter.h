@@ -7,7 +7,7 @@
 
 /* plain: the output of plain decoding, borrowed. inner: taken over, also on failure; NULL: drafts are the text itself.
  * Of a tree, the drafts on the right path are kept. */
-GEODEC_API geodec_status geodec_oracle_drafter_create(const geodec_decoded *plain, geodec_drafter *inner,
-                                                      geodec_drafter **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_oracle_drafter_create(const geodec_decoded *plain, geodec_drafter *inner, geodec_drafter **out,
+                                           geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -1,6 +1,8 @@
 #include "measure/perspectives.h"
 
+#include "base/hooks.h"
 #include "base/mem.h"
+#include "session/model.h"
 
 #include <math.h>
 #include <string.h>

@@ -27,10 +27,9 @@ typedef struct geodec_perspectives_measure {
 /* id [n] in windows of the session's context, or of `window` tokens if that is shorter; bytes_of [n] text bytes of each
  * token. The options' `always` is taken as true. GEODEC_SCARCE (fewer than 100 tokens, or none asked), and the errors
  * of geodec_perspectives_next. */
-GEODEC_API geodec_status geodec_perspectives_measure_text(geodec_session *s, const geodec_perspectives_options *o,
-                                                          const int32_t *id, const int32_t *bytes_of, int64_t n,
-                                                          int32_t window, geodec_pool *pool, const geodec_hooks *hooks,
-                                                          geodec_perspectives_measure *out,
-                                                          geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_perspectives_measure_text(geodec_session *s, const geodec_perspectives_options *o,
+                                               const int32_t *id, const int32_t *bytes_of, int64_t n, int32_t window,
+                                               geodec_pool *pool, const geodec_hooks *hooks,
+                                               geodec_perspectives_measure *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

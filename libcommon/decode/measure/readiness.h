@@ -25,7 +25,7 @@ typedef enum geodec_readiness_status {
     GEODEC_HYBRID_READY,
     GEODEC_GEODESIC_READY,
 } geodec_readiness_status;
-GEODEC_API const char *geodec_readiness_name(geodec_readiness_status s); /* "geodesic_ready", .. */
+const char *geodec_readiness_name(geodec_readiness_status s); /* "geodesic_ready", .. */
 
 typedef struct geodec_readiness {
     const char *model, *model_sha256, *tokenizer_sha256, *drafter; /* borrowed */
@@ -58,14 +58,14 @@ typedef struct geodec_readiness {
 } geodec_readiness;
 
 /* Nothing measured: counts 0, numbers NaN, texts "". */
-GEODEC_API geodec_readiness geodec_readiness_none(void);
+geodec_readiness geodec_readiness_none(void);
 
 typedef struct geodec_readiness_gate {
     bool fingerprints_equal, exact, above_control, fewer_passes, faster;
 } geodec_readiness_gate;
 /* Evaluates the conditions, and the status that follows from them. */
-GEODEC_API geodec_readiness_gate geodec_readiness_conditions(const geodec_readiness *r);
-GEODEC_API geodec_readiness_status geodec_readiness_judge(const geodec_readiness *r);
+geodec_readiness_gate geodec_readiness_conditions(const geodec_readiness *r);
+geodec_readiness_status geodec_readiness_judge(const geodec_readiness *r);
 
 /* Whether this run corresponds to a mode of the published runtime, judged by the options that the mode sets:
  *   full     --ott-full: a geometric drafter (flowmap or rollout) and onedecode, attnres damp:0.35
@@ -75,20 +75,19 @@ GEODEC_API geodec_readiness_status geodec_readiness_judge(const geodec_readiness
 typedef struct geodec_ott_modes {
     bool full, theorem, perfect;
 } geodec_ott_modes;
-GEODEC_API geodec_ott_modes geodec_readiness_modes(const geodec_readiness *r);
+geodec_ott_modes geodec_readiness_modes(const geodec_readiness *r);
 
 struct geodec_json_writer;
 /* Writes the members of the report into the current object. */
-GEODEC_API void geodec_readiness_put(struct geodec_json_writer *w, const geodec_readiness *r);
-GEODEC_API geodec_status geodec_readiness_write(const char *path, const geodec_readiness *r,
-                                                geodec_err *err) GEODEC_MUST_USE;
+void geodec_readiness_put(struct geodec_json_writer *w, const geodec_readiness *r);
+geodec_status geodec_readiness_write(const char *path, const geodec_readiness *r, geodec_err *err) GEODEC_MUST_USE;
 
 /* Fills the counts and times from a bench that includes the drafter bigram: drafter d, greedy, at the fixed draft
  * length with the largest predicted speed-up (the largest length when s has no rows). Exactness covers every row of the
  * drafter. The caller sets the names and fingerprints of model and artifacts. GEODEC_INVAL: the bench has no greedy
  * chain of d. */
-GEODEC_API geodec_status geodec_readiness_of_bench(const geodec_bench_plan *plan, const geodec_bench_counts *c,
-                                                   const geodec_bench_timing *s, int32_t d, geodec_readiness *out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_readiness_of_bench(const geodec_bench_plan *plan, const geodec_bench_counts *c,
+                                        const geodec_bench_timing *s, int32_t d, geodec_readiness *out,
+                                        geodec_err *err) GEODEC_MUST_USE;
 
 #endif

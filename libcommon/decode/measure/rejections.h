@@ -31,13 +31,13 @@ typedef struct geodec_rejections {
 } geodec_rejections;
 
 /* class [vocab size of t], owned by the caller: the class of every token, by its piece. */
-GEODEC_API void geodec_rejections_token_classes(const geodec_tokenizer *t, uint8_t *class);
+void geodec_rejections_token_classes(const geodec_tokenizer *t, uint8_t *class);
 
 /* Decodes like geodec_decode with chains and without sampling, and adds to sum. class [n_vocab]. GEODEC_INVAL: the
  * options include sampling, a tree or a guard. */
-GEODEC_API geodec_status geodec_rejections_decode(const geodec_target *target, const int32_t *prompt, int64_t n,
-                                                  geodec_drafter *drafter, const geodec_decode_options *options,
-                                                  const uint8_t *class, geodec_rejections *sum, geodec_decoded *out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_rejections_decode(const geodec_target *target, const int32_t *prompt, int64_t n,
+                                       geodec_drafter *drafter, const geodec_decode_options *options,
+                                       const uint8_t *class, geodec_rejections *sum, geodec_decoded *out,
+                                       geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -14,26 +14,26 @@ enum { GEODEC_MIX_MAX = 16 /* perspectives */ };
 
 /* log softmax of logits / temperature. GEODEC_RANGE (v < 1, temperature not above 0), GEODEC_NUMERIC (a logit that is
  * NaN or +infinity, or none that is finite). */
-GEODEC_API geodec_status geodec_mix_log_softmax(int64_t v, const float *logits, double temperature, double *logp,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_mix_log_softmax(int64_t v, const float *logits, double temperature, double *logp,
+                                     geodec_err *err) GEODEC_MUST_USE;
 /* - sum p ln p. */
-GEODEC_API double geodec_mix_entropy(int64_t v, const double *logp);
+double geodec_mix_entropy(int64_t v, const double *logp);
 /* The most probable token; of equal ones the first. p may be NULL. */
-GEODEC_API int64_t geodec_mix_top(int64_t v, const double *logp, double *p);
+int64_t geodec_mix_top(int64_t v, const double *logp, double *p);
 
 /* Generalised Jensen-Shannon divergence H(mean p) - mean H(p_i), in [0, ln n] (Lin 1991). 0 for n = 1. */
-GEODEC_API double geodec_mix_js(int64_t n, int64_t v, const double *logp);
+double geodec_mix_js(int64_t n, int64_t v, const double *logp);
 /* Mean over pairs of the divergence of two, in [0, ln 2]. 0 for n = 1. */
-GEODEC_API double geodec_mix_js_pairs(int64_t n, int64_t v, const double *logp);
+double geodec_mix_js_pairs(int64_t n, int64_t v, const double *logp);
 
 /* exp(mean ln p_i), normalised: a token that one perspective excludes is excluded. GEODEC_NUMERIC when no token is
  * left. out [v] is not among the inputs. */
-GEODEC_API geodec_status geodec_mix_geometric(int64_t n, int64_t v, const double *logp, double *out,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_mix_geometric(int64_t n, int64_t v, const double *logp, double *out,
+                                   geodec_err *err) GEODEC_MUST_USE;
 /* mean p_i. */
-GEODEC_API void geodec_mix_arithmetic(int64_t n, int64_t v, const double *logp, double *out);
+void geodec_mix_arithmetic(int64_t n, int64_t v, const double *logp, double *out);
 /* (1 - w) a + w b, w in 0..1; out may be a or b. */
-GEODEC_API void geodec_mix_two(int64_t v, const double *a, const double *b, double w, double *out);
+void geodec_mix_two(int64_t v, const double *a, const double *b, double w, double *out);
 
 /* ---- the rule ---------------------------------------------------------------------------------------------------- */
 
@@ -44,13 +44,13 @@ typedef struct geodec_mix_rule {
     double z_low, z_high; /* of the memory: its weight rises from 0 to 1 between them */
 } geodec_mix_rule;
 /* 0.6, 3.0 nats, 0.15 nats, and z from 5 (a find is accepted) to 100 (similarity 1). */
-GEODEC_API geodec_mix_rule geodec_mix_defaults(void);
+geodec_mix_rule geodec_mix_defaults(void);
 
 /* Are more perspectives asked about a token with this base? Both tests are needed: max p = 0.6 allows an entropy of 4.8
  * nats with 32,768 tokens. */
-GEODEC_API bool geodec_mix_asked(const geodec_mix_rule *r, int64_t v, const double *base);
+bool geodec_mix_asked(const geodec_mix_rule *r, int64_t v, const double *base);
 /* Weight of a memory's answer with this z; 0 for NaN. */
-GEODEC_API double geodec_mix_weight(const geodec_mix_rule *r, double z);
+double geodec_mix_weight(const geodec_mix_rule *r, double z);
 
 typedef enum geodec_mix_way { GEODEC_MIX_BASE, GEODEC_MIX_GEOMETRIC, GEODEC_MIX_VOTE } geodec_mix_way;
 typedef struct geodec_mix_report {
@@ -62,9 +62,9 @@ typedef struct geodec_mix_report {
 /* One perspective: the base. Pairwise divergence up to tau: the geometric mean. Above: the arithmetic mean, mixed with
  * the distribution of the memory [v] by the weight of its z (memory NULL: without). GEODEC_RANGE (n outside 1..16,
  * v < 1), GEODEC_NUMERIC. */
-GEODEC_API geodec_status geodec_mix_decide(const geodec_mix_rule *r, int64_t n, int64_t v, const double *logp,
-                                           const double *memory, double z, double *out, geodec_mix_report *report,
-                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_mix_decide(const geodec_mix_rule *r, int64_t n, int64_t v, const double *logp,
+                                const double *memory, double z, double *out, geodec_mix_report *report,
+                                geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- the published program, for comparison ----------------------------------------------------------------------- */
 
@@ -77,7 +77,7 @@ typedef struct geodec_mix_published {
     int32_t agree; /* votes that decide */
 } geodec_mix_published;
 /* 0.5, 0.05, 0.01, 3. */
-GEODEC_API geodec_mix_published geodec_mix_published_defaults(void);
+geodec_mix_published geodec_mix_published_defaults(void);
 typedef struct geodec_mix_vote {
     int64_t token;   /* of the largest number of votes, of equal ones the base's; the base's where they do not agree */
     int64_t vote[4]; /* base, temperature, dropout, jitter */
@@ -85,8 +85,7 @@ typedef struct geodec_mix_vote {
     bool agreed;
 } geodec_mix_vote;
 /* Random numbers: token `index` of the seed. GEODEC_RANGE, GEODEC_NUMERIC (a logit not finite). */
-GEODEC_API geodec_status geodec_mix_vote_published(const geodec_mix_published *o, int64_t v, const float *logits,
-                                                   uint64_t seed, uint64_t index, geodec_mix_vote *out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_mix_vote_published(const geodec_mix_published *o, int64_t v, const float *logits, uint64_t seed,
+                                        uint64_t index, geodec_mix_vote *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

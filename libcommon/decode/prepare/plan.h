@@ -38,8 +38,7 @@ typedef struct geodec_prepare_plan {
 
 /* n_ctx: the model's context, at least 2. available: tokens of the given text, 0 = none. GEODEC_SCARCE: too little time
  * or text for GEODEC_PREPARE_TOKENS_MIN tokens; GEODEC_RANGE: seconds not above 0, or no speed of reading. */
-GEODEC_API geodec_status geodec_prepare_plan_make(double seconds, const geodec_prepare_speed *speed, int32_t n_ctx,
-                                                  int64_t available, geodec_prepare_plan *out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_prepare_plan_make(double seconds, const geodec_prepare_speed *speed, int32_t n_ctx,
+                                       int64_t available, geodec_prepare_plan *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

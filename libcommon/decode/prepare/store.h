@@ -40,16 +40,14 @@ typedef struct geodec_prepare_store {
 } geodec_prepare_store;
 
 /* Loads the plan of an earlier run of the same request, or measures and makes one. */
-GEODEC_API geodec_status geodec_prepare_begin(const geodec_prepare *p, geodec_prepare_store *s,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_prepare_begin(const geodec_prepare *p, geodec_prepare_store *s, geodec_err *err) GEODEC_MUST_USE;
 /* Samples texts up to the planned tokens (p->texts > 0: exactly this many texts), or until the time for sampling is
  * over and the texts suffice for a map. GEODEC_SCARCE: the texts end too early for a map. */
-GEODEC_API geodec_status geodec_prepare_sample(const geodec_prepare *p, geodec_prepare_store *s,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_prepare_sample(const geodec_prepare *p, geodec_prepare_store *s, geodec_err *err) GEODEC_MUST_USE;
 /* Reads all texts and bakes FOLDER/flowmap.h5 with `provenance`. */
-GEODEC_API geodec_status geodec_prepare_bake(const geodec_prepare *p, const geodec_provenance *provenance,
-                                             geodec_prepare_store *s, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_prepare_bake(const geodec_prepare *p, const geodec_provenance *provenance, geodec_prepare_store *s,
+                                  geodec_err *err) GEODEC_MUST_USE;
 /* Removes FOLDER/.work. */
-GEODEC_API geodec_status geodec_prepare_end(const geodec_prepare *p, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_prepare_end(const geodec_prepare *p, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

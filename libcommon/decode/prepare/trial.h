@@ -40,17 +40,17 @@ typedef struct geodec_trial {
 } geodec_trial;
 
 /* The rule, applied to the rows. */
-GEODEC_API const char *geodec_trial_choose(const geodec_trial *t);
+const char *geodec_trial_choose(const geodec_trial *t);
 
 /* dir: folder of the artifacts; how: the sessions of decoding. Runs for `seconds`, and at least for two prompts.
  * GEODEC_NOTFOUND: the folder lacks the artifact of a drafter; GEODEC_CHECK: a text differs. */
-GEODEC_API geodec_status geodec_trial_run(const geodec_model *m, const char *dir, const geodec_session_options *how,
-                                          const geodec_prompts *prompts, double seconds, const geodec_hooks *hooks,
-                                          geodec_trial *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trial_run(const geodec_model *m, const char *dir, const geodec_session_options *how,
+                               const geodec_prompts *prompts, double seconds, const geodec_hooks *hooks,
+                               geodec_trial *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Texts sampled from the model that the store has not seen, cut to GEODEC_TRIAL_PROMPT tokens. None (n = 0) if the
  * model cannot begin a text. */
-GEODEC_API geodec_status geodec_trial_prompts(const geodec_model *m, uint64_t seed, geodec_arithmetic arithmetic,
-                                              geodec_pool *pool, geodec_prompts *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trial_prompts(const geodec_model *m, uint64_t seed, geodec_arithmetic arithmetic,
+                                   geodec_pool *pool, geodec_prompts *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -19,28 +19,28 @@
 #include <stdbool.h>
 
 /* States are stored as float32 in /state, or as float16 in /state_f16; the file has exactly one of them. */
-GEODEC_API extern const geodec_kind geodec_activations_kind;
+extern const geodec_kind geodec_activations_kind;
 
 /* Index in the file (0..L-1) of model layer `layer`. GEODEC_NOTFOUND lists the kept layers. */
-GEODEC_API geodec_status geodec_activations_find_layer(const geodec_activations *v, int64_t layer, int64_t *index,
-                                                       geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_activations_find_layer(const geodec_activations *v, int64_t layer, int64_t *index,
+                                            geodec_err *err) GEODEC_MUST_USE;
 /* The held-out split unit (base/split.h) of each row: *unit [rows] is new memory. Documents are /document if the file
  * has it, else /sequence; with the attribute `separator` = window they are pieces of one text. */
-GEODEC_API geodec_status geodec_activations_units(const geodec_artifact *a, int32_t **unit, geodec_split *split,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_activations_units(const geodec_artifact *a, int32_t **unit, geodec_split *split,
+                                       geodec_err *err) GEODEC_MUST_USE;
 /* States of rows row0 .. row0+n-1 at one kept layer (index 0..L-1) into state [n][d] float32.
  * scratch: geodec_activations_scratch(v, n) bytes. */
-GEODEC_API size_t geodec_activations_scratch(const geodec_activations *v, int64_t n);
-GEODEC_API geodec_status geodec_activations_read(const geodec_activations *v, int64_t index, int64_t row0, int64_t n,
-                                                 float *state, void *scratch, geodec_err *err) GEODEC_MUST_USE;
+size_t geodec_activations_scratch(const geodec_activations *v, int64_t n);
+geodec_status geodec_activations_read(const geodec_activations *v, int64_t index, int64_t row0, int64_t n, float *state,
+                                      void *scratch, geodec_err *err) GEODEC_MUST_USE;
 
 /* Writes states of another program, x [rows][d], rounded to float32, as the only layer (0) of an activations artifact;
  * the caller commits. Tokens are unknown (-1); each row is its own sequence unless they are consecutive states of
  * one text. Where rounding would change distances, the medians of the coordinates are subtracted first and written as
  * /shift (chain/rounding.h); *shifted says so, and *merged counts rows that rounding made equal. GEODEC_RANGE,
  * GEODEC_FORMAT (beyond float32; more than 1 % of the rows merge). */
-GEODEC_API geodec_status geodec_activations_write_states(int64_t rows, int64_t d, const double *x, bool consecutive,
-                                                         geodec_artifact *a, bool *shifted, int64_t *merged,
-                                                         geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_activations_write_states(int64_t rows, int64_t d, const double *x, bool consecutive,
+                                              geodec_artifact *a, bool *shifted, int64_t *merged,
+                                              geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -11,9 +11,9 @@
 
 #include <stdint.h>
 
-GEODEC_API extern const geodec_kind geodec_christoffel_kind;
+extern const geodec_kind geodec_christoffel_kind;
 
 /* max |d_l g_ij - Gamma^m_li g_mj - Gamma^m_lj g_im| for given g [n][n], dg [n][n][n], gamma [n][n][n]. */
-GEODEC_API double geodec_christoffel_residual(int64_t n, const double *g, const double *dg, const double *gamma);
+double geodec_christoffel_residual(int64_t n, const double *g, const double *dg, const double *gamma);
 
 #endif

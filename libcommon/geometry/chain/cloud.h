@@ -14,10 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-GEODEC_API extern const geodec_kind geodec_cloud_kind;
+extern const geodec_kind geodec_cloud_kind;
 
 /* Keeps a seeded random choice of `count` points in their order (0, or more than the number of points: all). Basis,
  * mean and eigenvalues stay those of the whole. */
-GEODEC_API void geodec_cloud_thin(geodec_cloud *c, int64_t count, uint64_t seed);
+void geodec_cloud_thin(geodec_cloud *c, int64_t count, uint64_t seed);
 
 #endif

@@ -16,7 +16,7 @@ typedef struct geodec_cloud_sizes {
 
 /* Bytes that the stage allocates at most: the largest of its phases (digests of the rows; moments or sketches of three
  * subsets, twice; TwoNN with its sample; the spectrum of the control). */
-GEODEC_API double geodec_cloud_bytes(const geodec_cloud_sizes *z, int64_t control_points, int64_t threads);
+double geodec_cloud_bytes(const geodec_cloud_sizes *z, int64_t control_points, int64_t threads);
 
 /* Adds sizes, memory and times. Rows are read and hashed in part. The number of components is that of a sample of
  * at least 2048 rows, and duplicates are taken to be none. Neighbours are searched for in part: of the sample, and of
@@ -27,9 +27,9 @@ typedef struct geodec_cloud_part {
     bool part, joined;
     int64_t shares; /* 1: all */
 } geodec_cloud_part;
-GEODEC_API geodec_status geodec_cloud_needs(const geodec_activations *states, const geodec_cloud_options *o,
-                                            const geodec_cloud_part *part, double budget, geodec_pool *pool,
-                                            const geodec_hooks *hooks, geodec_needs *needs, geodec_size *size,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_cloud_needs(const geodec_activations *states, const geodec_cloud_options *o,
+                                 const geodec_cloud_part *part, double budget, geodec_pool *pool,
+                                 const geodec_hooks *hooks, geodec_needs *needs, geodec_size *size,
+                                 geodec_err *err) GEODEC_MUST_USE;
 
 #endif

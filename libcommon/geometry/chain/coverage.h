@@ -26,7 +26,7 @@
 #include "chain/metric.h"
 #include "linalg/surrogate.h"
 
-GEODEC_API extern const geodec_kind geodec_coverage_kind; /* of geodec_coverage */
+extern const geodec_kind geodec_coverage_kind; /* of geodec_coverage */
 
 enum { GEODEC_COVERAGE_SHARES = 16, GEODEC_COVERAGE_EPS = 32, GEODEC_COVERAGE_SIZES = 8 };
 
@@ -46,7 +46,7 @@ typedef struct geodec_coverage_options {
     uint64_t seed;
     geodec_sweep *sweep; /* runs the splits in slices, which are not summarised; NULL: all at once */
 } geodec_coverage_options;
-GEODEC_API geodec_coverage_options geodec_coverage_defaults(void);
+geodec_coverage_options geodec_coverage_defaults(void);
 
 typedef struct geodec_coverage {
     int64_t sizes, shares, n_eps, n, k;
@@ -68,21 +68,20 @@ typedef struct geodec_coverage {
 } geodec_coverage;
 
 /* point [points][n]. GEODEC_SCARCE when a cache would be too small for a metric (GEODEC_RANGE if k is given). */
-GEODEC_API geodec_status geodec_coverage_compute(int64_t points, int64_t n, const double *point,
-                                                 const geodec_coverage_options *o, geodec_pool *pool,
-                                                 const geodec_hooks *hooks, geodec_coverage *out,
-                                                 geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_coverage_clear(geodec_coverage *c);
+geodec_status geodec_coverage_compute(int64_t points, int64_t n, const double *point, const geodec_coverage_options *o,
+                                      geodec_pool *pool, const geodec_hooks *hooks, geodec_coverage *out,
+                                      geodec_err *err) GEODEC_MUST_USE;
+void geodec_coverage_clear(geodec_coverage *c);
 
 /* 1 - C(N-1-k, c) / C(N-1, c), as a product of c ratios; 1 when c > N - 1 - k. 0 <= k < N, 0 <= c <= N - 1. */
-GEODEC_API double geodec_coverage_closed_form(int64_t n_points, int64_t k, int64_t cached);
+double geodec_coverage_closed_form(int64_t n_points, int64_t k, int64_t cached);
 
 /* Sizes for `count` points: all, and with `sweep` also a quarter and half of them. If the smallest cache of a quarter
  * is too small for a metric in n dimensions, the sizes begin at the smallest sufficient number and are evenly spaced in
  * the logarithm. */
-GEODEC_API void geodec_coverage_sizes(geodec_coverage_options *o, bool sweep, int64_t count, int64_t n);
+void geodec_coverage_sizes(geodec_coverage_options *o, bool sweep, int64_t count, int64_t n);
 
 /* Logs a summary of the figures. */
-GEODEC_API void geodec_coverage_say(const geodec_hooks *hooks, const geodec_coverage *v);
+void geodec_coverage_say(const geodec_hooks *hooks, const geodec_coverage *v);
 
 #endif

@@ -43,22 +43,22 @@ typedef struct geodec_coverage_task {
  * (state [points][k]) and their successors. The options shares, repeats, queries, metric, seed and sweep apply (a slice
  * is not summarised). GEODEC_SCARCE when a cache would be too small for a metric, or fewer than 8 next states are
  * known. */
-GEODEC_API geodec_status geodec_coverage_task_run(int64_t points, int64_t n, const double *x, const double *state,
-                                                  const geodec_successors *next, const geodec_coverage_options *o,
-                                                  geodec_pool *pool, const geodec_hooks *hooks,
-                                                  geodec_coverage_task *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_coverage_task_clear(geodec_coverage_task *t);
+geodec_status geodec_coverage_task_run(int64_t points, int64_t n, const double *x, const double *state,
+                                       const geodec_successors *next, const geodec_coverage_options *o,
+                                       geodec_pool *pool, const geodec_hooks *hooks, geodec_coverage_task *out,
+                                       geodec_err *err) GEODEC_MUST_USE;
+void geodec_coverage_task_clear(geodec_coverage_task *t);
 /* Adds its fields to a coverage artifact with the same shares, after geodec_artifact_save. */
-GEODEC_API geodec_status geodec_coverage_task_write(const geodec_coverage_task *t, geodec_artifact *a,
-                                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_coverage_task_write(const geodec_coverage_task *t, geodec_artifact *a,
+                                         geodec_err *err) GEODEC_MUST_USE;
 
 /* The same from the activations from which the cloud was made. */
-GEODEC_API geodec_status geodec_coverage_task_states(const geodec_cloud *cloud, int64_t n, const double *x,
-                                                     const geodec_artifact *states, const geodec_coverage_options *o,
-                                                     geodec_pool *pool, const geodec_hooks *hooks,
-                                                     geodec_coverage_task *t, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_coverage_task_states(const geodec_cloud *cloud, int64_t n, const double *x,
+                                          const geodec_artifact *states, const geodec_coverage_options *o,
+                                          geodec_pool *pool, const geodec_hooks *hooks, geodec_coverage_task *t,
+                                          geodec_err *err) GEODEC_MUST_USE;
 
 /* Logs a summary of the figures. */
-GEODEC_API void geodec_coverage_task_say(const geodec_hooks *hooks, const geodec_coverage_task *t);
+void geodec_coverage_task_say(const geodec_hooks *hooks, const geodec_coverage_task *t);
 
 #endif

@@ -14,26 +14,25 @@
 #include "chain/propagators.h"
 #include "chain/riemann.h"
 
-GEODEC_API geodec_status geodec_christoffel_needs(const geodec_space *s, int64_t points, const double *x,
-                                                  const geodec_christoffel_options *o, double budget, geodec_pool *pool,
-                                                  const geodec_hooks *hooks, geodec_needs *needs, geodec_size *size,
-                                                  geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_riemann_needs(const geodec_metric *metric, const geodec_space *s,
-                                              const geodec_geodesics *paths, const geodec_riemann_options *o,
-                                              double budget, geodec_pool *pool, const geodec_hooks *hooks,
-                                              geodec_needs *needs, geodec_size *size, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_geodesics_needs(const geodec_metric *metric, const geodec_space *s,
-                                                const geodec_artifact *metric_file, const geodec_geodesics_options *o,
-                                                double budget, geodec_pool *pool, const geodec_hooks *hooks,
-                                                geodec_needs *needs, geodec_size *size,
-                                                geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_propagators_needs(const geodec_space *s, const geodec_geodesics *paths,
-                                                  const geodec_propagators_options *o, double budget, geodec_pool *pool,
-                                                  const geodec_hooks *hooks, geodec_needs *needs, geodec_size *size,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_christoffel_needs(const geodec_space *s, int64_t points, const double *x,
+                                       const geodec_christoffel_options *o, double budget, geodec_pool *pool,
+                                       const geodec_hooks *hooks, geodec_needs *needs, geodec_size *size,
+                                       geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_riemann_needs(const geodec_metric *metric, const geodec_space *s, const geodec_geodesics *paths,
+                                   const geodec_riemann_options *o, double budget, geodec_pool *pool,
+                                   const geodec_hooks *hooks, geodec_needs *needs, geodec_size *size,
+                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_geodesics_needs(const geodec_metric *metric, const geodec_space *s,
+                                     const geodec_artifact *metric_file, const geodec_geodesics_options *o,
+                                     double budget, geodec_pool *pool, const geodec_hooks *hooks, geodec_needs *needs,
+                                     geodec_size *size, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_propagators_needs(const geodec_space *s, const geodec_geodesics *paths,
+                                       const geodec_propagators_options *o, double budget, geodec_pool *pool,
+                                       const geodec_hooks *hooks, geodec_needs *needs, geodec_size *size,
+                                       geodec_err *err) GEODEC_MUST_USE;
 
 /* `count` of the paths, spread over all, in new memory (geodec_geodesics_clear). 1 <= count <= paths. */
-GEODEC_API geodec_status geodec_geodesics_some(const geodec_geodesics *all, int64_t count, geodec_geodesics *out,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_geodesics_some(const geodec_geodesics *all, int64_t count, geodec_geodesics *out,
+                                    geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -9,7 +9,7 @@
 #include "geodec/geodesics.h"
 #include "geometry/geodesic.h"
 
-GEODEC_API extern const geodec_kind geodec_geodesics_kind;
+extern const geodec_kind geodec_geodesics_kind;
 
 /* Internal: names of geodec_velocity and of the methods in artifacts, and checks common to all files of paths (the
  * message names `path`). */
@@ -17,6 +17,6 @@ extern const char *const geodec__geodesics_velocity_names[], *const geodec__geod
 geodec_status geodec__geodesics_check(const geodec_geodesics *g, const char *path, geodec_err *err);
 
 /* Logs a summary of the figures. */
-GEODEC_API void geodec_geodesics_say(const geodec_hooks *hooks, const geodec_geodesics *g);
+void geodec_geodesics_say(const geodec_hooks *hooks, const geodec_geodesics *g);
 
 #endif

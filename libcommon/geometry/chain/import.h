@@ -37,21 +37,21 @@ typedef struct geodec_import_data {
 /* path: a folder, or one JSON file with phase 1 in it. Phases 2 to 4 may be missing. A file may hold several JSON
  * documents in sequence. GEODEC_NOTFOUND, GEODEC_FORMAT (a figure is missing or of another type, or the counts
  * disagree), GEODEC_LIMIT, GEODEC_NUMERIC. */
-GEODEC_API geodec_status geodec_import_read(const char *path, geodec_import_data *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_import_clear(geodec_import_data *e);
+geodec_status geodec_import_read(const char *path, geodec_import_data *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_import_clear(geodec_import_data *e);
 
 /* The measured coordinates and n - 3 generated ones, x [points][n]: column j >= 3 is Gaussian noise of standard
  * deviation sqrt(max(eigenvalue[j], 1e-6)), as in the published harness (with different random samples; the goldens
  * have the original ones). 3 <= n <= values; GEODEC_RANGE. */
-GEODEC_API geodec_status geodec_import_lift(const geodec_import_data *e, int64_t n, uint64_t seed, double *x,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_import_lift(const geodec_import_data *e, int64_t n, uint64_t seed, double *x,
+                                 geodec_err *err) GEODEC_MUST_USE;
 /* The published figures as attributes of a cloud artifact being written. */
-GEODEC_API geodec_status geodec_import_write_attrs(const geodec_import_data *e, geodec_artifact *a,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_import_write_attrs(const geodec_import_data *e, geodec_artifact *a,
+                                        geodec_err *err) GEODEC_MUST_USE;
 
 /* Format of a file: "export" (a folder or JSON), "safetensors" (a file or a folder with one), "npy", "hdf5" or "text";
  * dataset: "" if none is named. GEODEC_NOTFOUND, GEODEC_FORMAT, GEODEC_IO. */
-GEODEC_API geodec_status geodec_import_format(const char *path, const char *dataset, const char **found,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_import_format(const char *path, const char *dataset, const char **found,
+                                   geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -12,12 +12,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-GEODEC_API extern const char *const geodec_metric_type_names[]; /* by number, then NULL */
+extern const char *const geodec_metric_type_names[]; /* by number, then NULL */
 /* "mahalanobis", "gaussian-fisher", ..; "?" otherwise. Static storage. */
-GEODEC_API const char *geodec_metric_type_name(geodec_metric_type kind);
+const char *geodec_metric_type_name(geodec_metric_type kind);
 /* GEODEC_NOTFOUND. */
-GEODEC_API geodec_status geodec_metric_type_find(const char *name, geodec_metric_type *kind,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_metric_type_find(const char *name, geodec_metric_type *kind, geodec_err *err) GEODEC_MUST_USE;
 
 /* The same when the matrices of all points exceed the memory: they are passed to the sink, slab by slab in the order of
  * the points, and out->log_g stays NULL. The result does not depend on the slabs. Memory: 32 n + 12 k + 40 bytes a
@@ -27,27 +26,26 @@ enum { GEODEC_METRIC_SLAB = 32 << 20 }; /* bytes */
  * geodec_metric_fit_slabs. */
 typedef geodec_status (*geodec_metric_sink)(void *ctx, int64_t first, int64_t count, const double *log_g,
                                             geodec_err *err);
-GEODEC_API geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, const double *point,
-                                                 const geodec_metric_options *options, geodec_metric_sink sink,
-                                                 void *ctx, geodec_pool *pool, const geodec_hooks *hooks,
-                                                 geodec_metric *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, const double *point,
+                                      const geodec_metric_options *options, geodec_metric_sink sink, void *ctx,
+                                      geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out,
+                                      geodec_err *err) GEODEC_MUST_USE;
 /* The same matrix at every point: the identity, or the inverse covariance of all points x [points][n]. g [points][n][n]
  * is new memory. GEODEC_NUMERIC when the covariance is singular. */
-GEODEC_API geodec_status geodec_metric_constant(int64_t points, int64_t n, const double *x, bool covariance,
-                                                geodec_pool *pool, double **g, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_metric_constant(int64_t points, int64_t n, const double *x, bool covariance, geodec_pool *pool,
+                                     double **g, geodec_err *err) GEODEC_MUST_USE;
 /* The control of a metric's figures: the same fit to a Gaussian cloud with the same number of points and the covariance
  * of all points. A local covariance of k points in n dimensions varies by sampling alone, and the shrinkage reflects
  * this. */
-GEODEC_API geodec_status geodec_metric_summary(const geodec_metric *m, geodec_metric_medians *out,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_metric_summary(const geodec_metric *m, geodec_metric_medians *out,
+                                    geodec_err *err) GEODEC_MUST_USE;
 /* g at the fitted points before any smoothing, [n][n]. */
-GEODEC_API geodec_status geodec_metric_at_point(const geodec_metric *m, int64_t p, double *g,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_metric_at_point(const geodec_metric *m, int64_t p, double *g, geodec_err *err) GEODEC_MUST_USE;
 /* The smooth field through its matrices, for any kind. The caller destroys it. */
-GEODEC_API geodec_status geodec_metric_field(const geodec_metric *m, geodec_rbf **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_metric_field(const geodec_metric *m, geodec_rbf **out, geodec_err *err) GEODEC_MUST_USE;
 
 /* The metric artifact. */
-GEODEC_API extern const geodec_kind geodec_metric_kind;
+extern const geodec_kind geodec_metric_kind;
 /* A geodec_metric_sink whose ctx is the writer: it writes logarithms slab by slab into a new artifact of
  * geodec_metric_kind, and geodec_metric_write adds the rest later. f32 halves the size of the file: each entry is
  * rounded to float32, and the largest change |dL|_F of a matrix is kept in `rounding`, for geodec_metric.rounding. |ln
@@ -59,23 +57,21 @@ typedef struct geodec_metric_writer {
     bool f32;
     double rounding;
 } geodec_metric_writer;
-GEODEC_API geodec_status geodec_metric_write_slab(void *writer, int64_t first, int64_t count, const double *log_g,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_metric_write_slab(void *writer, int64_t first, int64_t count, const double *log_g,
+                                       geodec_err *err) GEODEC_MUST_USE;
 /* The same without the matrices: log_g stays NULL. */
-GEODEC_API geodec_status geodec_metric_read_tables(const geodec_artifact *a, geodec_metric *out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_metric_read_tables(const geodec_artifact *a, geodec_metric *out, geodec_err *err) GEODEC_MUST_USE;
 /* Adds them. */
-GEODEC_API geodec_status geodec_metric_read_matrices(const geodec_artifact *a, geodec_metric *m,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_metric_read_matrices(const geodec_artifact *a, geodec_metric *m, geodec_err *err) GEODEC_MUST_USE;
 /* The field through the matrices of the file from which the tables m were read. The matrices are read slab by slab.
  * They are mapped from an unnamed file in the artifact's folder if they take more than `limit` bytes, and are in memory
  * otherwise (rbf.h). */
-GEODEC_API geodec_status geodec_metric_field_from(const geodec_artifact *a, const geodec_metric *m, int64_t limit,
-                                                  geodec_rbf **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_metric_field_from(const geodec_artifact *a, const geodec_metric *m, int64_t limit,
+                                       geodec_rbf **out, geodec_err *err) GEODEC_MUST_USE;
 /* A quarter of the machine's memory: the limit for fields in memory. */
-GEODEC_API int64_t geodec_metric_field_limit(void);
+int64_t geodec_metric_field_limit(void);
 /* Logs the medians, and those of the control if the metric has one. */
-GEODEC_API void geodec_metric_say(const geodec_hooks *hooks, const geodec_metric *m, const geodec_metric_medians *own,
-                                  const geodec_metric_medians *control);
+void geodec_metric_say(const geodec_hooks *hooks, const geodec_metric *m, const geodec_metric_medians *own,
+                       const geodec_metric_medians *control);
 
 #endif

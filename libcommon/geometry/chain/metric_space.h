@@ -10,11 +10,11 @@
 /* The same from the file from which the tables m were read (geodec_metric_read_tables). If the matrices of a field take
  * more than `limit` bytes, they stay in a file (geodec_metric_field_from) and m->log_g stays NULL; otherwise they are
  * read into m. */
-GEODEC_API geodec_status geodec_metric_space_from(const geodec_artifact *a, geodec_metric *m, int64_t limit,
-                                                  geodec_metric_space *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_metric_space_from(const geodec_artifact *a, geodec_metric *m, int64_t limit,
+                                       geodec_metric_space *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Internal: a space in closed form, by kind, dimension and curvature. GEODEC_RANGE. */
-GEODEC_API geodec_status geodec__metric_space_exact(geodec_metric_type kind, int64_t n, double curvature,
-                                                    geodec_metric_space *s, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__metric_space_exact(geodec_metric_type kind, int64_t n, double curvature, geodec_metric_space *s,
+                                         geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -20,7 +20,7 @@
 /* Fills a new artifact of geodec_cloud_kind from an opened one; the caller commits. The result depends on (cloud, kind,
  * seed) alone; sample j of point i of the Gaussian cloud depends on (seed, i, j) alone. GEODEC_SCARCE: phase surrogates
  * of points of which none is followed by its successor in a text. */
-GEODEC_API geodec_status geodec_null_build(const geodec_artifact *cloud, geodec_surrogate kind, uint64_t seed,
-                                           geodec_artifact *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_null_build(const geodec_artifact *cloud, geodec_surrogate kind, uint64_t seed,
+                                geodec_artifact *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

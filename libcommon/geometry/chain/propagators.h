@@ -7,6 +7,6 @@
 #include "geodec/propagators.h"
 #include "geometry/propagate.h"
 
-GEODEC_API extern const geodec_kind geodec_propagators_kind;
+extern const geodec_kind geodec_propagators_kind;
 
 #endif

@@ -8,11 +8,11 @@
 #include "geodec/riemann.h"
 #include "geometry/curvature.h"
 
-GEODEC_API extern const geodec_kind geodec_riemann_kind; /* of geodec_riemann */
+extern const geodec_kind geodec_riemann_kind; /* of geodec_riemann */
 
 enum { GEODEC_RIEMANN_NOISE = 2048 };
 
 /* Sites of the field of noise beside a metric. */
-GEODEC_API int64_t geodec_riemann_noise_sites(const geodec_metric *metric);
+int64_t geodec_riemann_noise_sites(const geodec_metric *metric);
 
 #endif

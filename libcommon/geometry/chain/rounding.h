@@ -11,13 +11,13 @@
 
 /* Whether the medians must be subtracted from x [rows][d]: in some coordinate the median rounding error is more than
  * 1e-5 of the median distance from the median. median [d] receives the medians. GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_rounding_judge(int64_t rows, int64_t d, const double *x, double *median, bool *needed,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_rounding_judge(int64_t rows, int64_t d, const double *x, double *median, bool *needed,
+                                    geodec_err *err) GEODEC_MUST_USE;
 /* y [rows][d] = x less shift [d] (NULL: nothing), as float32. GEODEC_FORMAT: a value beyond float32. */
-GEODEC_API geodec_status geodec_rounding_apply(int64_t rows, int64_t d, const double *x, const double *shift, float *y,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_rounding_apply(int64_t rows, int64_t d, const double *x, const double *shift, float *y,
+                                    geodec_err *err) GEODEC_MUST_USE;
 /* *merged: rows that differ in x [rows][d] and not in y [rows][d] (by 64-bit hashes). */
-GEODEC_API geodec_status geodec_rounding_merged(int64_t rows, int64_t d, const double *x, const float *y,
-                                                int64_t *merged, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_rounding_merged(int64_t rows, int64_t d, const double *x, const float *y, int64_t *merged,
+                                     geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -29,7 +29,7 @@ enum { GEODEC_SHARDS_LAYERS_MAX = 1024, GEODEC_SHARDS_FILES_MAX = 65536 };
 typedef struct geodec_shards geodec_shards;
 
 /* Whether a file of this name in a folder is a shard. */
-GEODEC_API bool geodec_shards_is_name(const char *name);
+bool geodec_shards_is_name(const char *name);
 
 /* Rows of the last geodec_shards_write, and whether float64 states were shifted (chain/rounding.h). */
 typedef struct geodec_shards_counts {
@@ -42,26 +42,26 @@ typedef struct geodec_shards_counts {
  * index (weight_map) and the files agree. Files with the same tensors of states have rows one after the other; files
  * with different ones have layers of the same rows. Checks that all rows have the same width. GEODEC_NOTFOUND (file, no
  * shards in the folder, no such tensor), GEODEC_FORMAT, GEODEC_UNSUPPORTED (type), GEODEC_LIMIT, GEODEC_IO. */
-GEODEC_API geodec_status geodec_shards_open(const char *path, const char *names, const char *mask, geodec_shards **out,
-                                            geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_shards_close(geodec_shards *s); /* NULL ok */
-GEODEC_API int64_t geodec_shards_rows(const geodec_shards *s);
-GEODEC_API int64_t geodec_shards_width(const geodec_shards *s);
-GEODEC_API int geodec_shards_layers(const geodec_shards *s);
-GEODEC_API const char *geodec_shards_tensor(const geodec_shards *s, int i); /* its name without suffix */
-GEODEC_API int geodec_shards_files(const geodec_shards *s);
-GEODEC_API const char *const *geodec_shards_paths(const geodec_shards *s); /* of all files, in order */
+geodec_status geodec_shards_open(const char *path, const char *names, const char *mask, geodec_shards **out,
+                                 geodec_err *err) GEODEC_MUST_USE;
+void geodec_shards_close(geodec_shards *s); /* NULL ok */
+int64_t geodec_shards_rows(const geodec_shards *s);
+int64_t geodec_shards_width(const geodec_shards *s);
+int geodec_shards_layers(const geodec_shards *s);
+const char *geodec_shards_tensor(const geodec_shards *s, int i); /* its name without suffix */
+int geodec_shards_files(const geodec_shards *s);
+const char *const *geodec_shards_paths(const geodec_shards *s); /* of all files, in order */
 
-GEODEC_API const char *geodec_shards_mask(const geodec_shards *s); /* its name, "" without */
+const char *geodec_shards_mask(const geodec_shards *s); /* its name, "" without */
 /* A tensor that may be a mask too (a name with "mask" in it, one number for each row) and was not used, "" without. */
-GEODEC_API const char *geodec_shards_unused_mask(const geodec_shards *s);
+const char *geodec_shards_unused_mask(const geodec_shards *s);
 
 /* Fills a new activations artifact with the rows that are data, states rounded to float32 and the tensors' names in the
  * attribute `tensors`; the caller commits. Memory: one slab of rows. drop_missing: rows that are not finite are left
  * out and counted. GEODEC_FORMAT (a state that is not finite as float32), GEODEC_RANGE (a column beyond 32 bits),
  * GEODEC_SCARCE (no row is data), GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_shards_write(geodec_shards *s, bool consecutive, bool drop_missing, geodec_artifact *a,
-                                             const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API const geodec_shards_counts *geodec_shards_counted(const geodec_shards *s);
+geodec_status geodec_shards_write(geodec_shards *s, bool consecutive, bool drop_missing, geodec_artifact *a,
+                                  const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+const geodec_shards_counts *geodec_shards_counted(const geodec_shards *s);
 
 #endif

@@ -18,13 +18,12 @@ typedef struct geodec_successors {
 
 /* states: the activations from which the cloud was made, still open; rows, tokens and positions in the text are
  * compared. GEODEC_CHECKSUM when they differ, GEODEC_NOTFOUND (the cloud's layer), GEODEC_NUMERIC (not finite). */
-GEODEC_API geodec_status geodec_successors_read(const geodec_cloud *cloud, const geodec_activations *states,
-                                                geodec_pool *pool, geodec_successors *out,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_successors_read(const geodec_cloud *cloud, const geodec_activations *states, geodec_pool *pool,
+                                     geodec_successors *out, geodec_err *err) GEODEC_MUST_USE;
 /* log p of the model's distribution at point i, p = softmax of its logits: log_p [vocabulary]; row [vocabulary] is
  * scratch. From one thread at a time. GEODEC_NUMERIC when a logit is not finite. */
-GEODEC_API geodec_status geodec_successors_log_p(const geodec_successors *s, int64_t i, float *row, double *log_p,
-                                                 geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_successors_clear(geodec_successors *s);
+geodec_status geodec_successors_log_p(const geodec_successors *s, int64_t i, float *row, double *log_p,
+                                      geodec_err *err) GEODEC_MUST_USE;
+void geodec_successors_clear(geodec_successors *s);
 
 #endif

@@ -43,9 +43,9 @@ typedef struct geodec_validity_options {
 } geodec_validity_options;
 /* 16 steps of 0.1, Magnus-4; 8 directions; eps .005 .01 .02 .05 .1 .2 .4 .8 1.5 3 5; tau 5, 10, 20 %; 1000 replicates;
  * slope_min 1.8; floor 1e-12. */
-GEODEC_API geodec_validity_options geodec_validity_defaults(void);
+geodec_validity_options geodec_validity_defaults(void);
 /* Replaces the grid by n lengths from low to high, evenly spaced in the logarithm. */
-GEODEC_API void geodec_validity_grid(geodec_validity_options *o, int64_t n, double low, double high);
+void geodec_validity_grid(geodec_validity_options *o, int64_t n, double low, double high);
 
 /* ---- one start -------------------------------------------------------------------------------------------------- */
 
@@ -55,8 +55,8 @@ typedef struct geodec_validity_start {
 } geodec_validity_start;
 
 /* u [n] of unit length in g(x), uniform over directions in g: g = L L^T, u = L^-T z/|z|, z normal, from the stream. */
-GEODEC_API geodec_status geodec_validity_direction(const geodec_space *s, const double *x, uint64_t seed,
-                                                   uint64_t stream, double *u, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_validity_direction(const geodec_space *s, const double *x, uint64_t seed, uint64_t stream,
+                                        double *u, geodec_err *err) GEODEC_MUST_USE;
 typedef struct geodec_validity_miss {
     double error; /* |x_T' - (x_T + Phi_T d)| / |x_T' - x0| in g(x_T'); -1 = the perturbed path broke down; the other
                      members are then -1 too */
@@ -64,9 +64,9 @@ typedef struct geodec_validity_miss {
     double miss;  /* |x_T' - (x_T + Phi_T d)| in g(x_T') */
 } geodec_validity_miss;
 /* For one perturbation d [n]. */
-GEODEC_API geodec_status geodec_validity_error(const geodec_space *s, const geodec_geodesic_options *o,
-                                               const geodec_validity_start *start, const double *d,
-                                               geodec_validity_miss *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_validity_error(const geodec_space *s, const geodec_geodesic_options *o,
+                                    const geodec_validity_start *start, const double *d, geodec_validity_miss *out,
+                                    geodec_err *err) GEODEC_MUST_USE;
 
 typedef enum geodec_censored {
     GEODEC_CENSORED_NONE = 0,
@@ -77,11 +77,10 @@ typedef enum geodec_censored {
 /* Radius of one start: the g-length r in [eps_min, eps_max] at which a mean over directions u [n_directions][n] reaches
  * tau, to 1 %. The mean is of the error (length = 0), or of miss / length. The radius is bracketed by quadrupling, then
  * found by false position and bisection in the logarithms. A broken path counts as beyond tau. */
-GEODEC_API geodec_status geodec_validity_radius(const geodec_space *s, const geodec_geodesic_options *o,
-                                                const geodec_validity_start *start, int64_t n_directions,
-                                                const double *u, double length, double tau, double eps_min,
-                                                double eps_max, double *radius, geodec_censored *censored,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_validity_radius(const geodec_space *s, const geodec_geodesic_options *o,
+                                     const geodec_validity_start *start, int64_t n_directions, const double *u,
+                                     double length, double tau, double eps_min, double eps_max, double *radius,
+                                     geodec_censored *censored, geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- the experiment --------------------------------------------------------------------------------------------- */
 
@@ -112,17 +111,17 @@ typedef struct geodec_validity {
 /* Starts x0, v0 [starts][n]. delta0 [starts][n_eps][perturbations][n] prescribes every perturbation (then eps only
  * labels them and there is no bisection: radii are the largest eps of the grid with mean <= tau); NULL: directions are
  * random, from `seed`, and the same for all eps. GEODEC_NUMERIC when every reference path breaks down. */
-GEODEC_API geodec_status geodec_validity_run(const geodec_space *s, const geodec_validity_options *o, geodec_pool *pool,
-                                             const geodec_hooks *hooks, int64_t starts, const double *x0,
-                                             const double *v0, const double *delta0, uint64_t seed,
-                                             geodec_validity *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_validity_clear(geodec_validity *v);
+geodec_status geodec_validity_run(const geodec_space *s, const geodec_validity_options *o, geodec_pool *pool,
+                                  const geodec_hooks *hooks, int64_t starts, const double *x0, const double *v0,
+                                  const double *delta0, uint64_t seed, geodec_validity *out,
+                                  geodec_err *err) GEODEC_MUST_USE;
+void geodec_validity_clear(geodec_validity *v);
 
 /* The control: the same on the unit sphere in dimension n (starts uniform in the ball |x| < 1 of the stereographic
  * chart), where the exact slope is 2. */
-GEODEC_API geodec_status geodec_validity_sphere(int32_t n, const geodec_validity_options *o, geodec_pool *pool,
-                                                const geodec_hooks *hooks, int64_t starts, uint64_t seed,
-                                                geodec_validity *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_validity_sphere(int32_t n, const geodec_validity_options *o, geodec_pool *pool,
+                                     const geodec_hooks *hooks, int64_t starts, uint64_t seed, geodec_validity *out,
+                                     geodec_err *err) GEODEC_MUST_USE;
 
 /* Further controls, on spaces in closed form (geodec_metric_test_space): hyperbolic space of curvature -1 and a flat
  * torus in dimension n, and normal distributions with the Fisher information (dimension 2). In a flat space the linear
@@ -130,35 +129,35 @@ GEODEC_API geodec_status geodec_validity_sphere(int32_t n, const geodec_validity
  * paths are counted as broken. */
 enum { GEODEC_VALIDITY_CASES = 3 };
 /* "hyperbolic", "flat", "gaussian-fisher". */
-GEODEC_API geodec_metric_type geodec_validity_case_kind(int which);
-GEODEC_API geodec_status geodec_validity_case(int which, int32_t n, const geodec_validity_options *o, geodec_pool *pool,
-                                              const geodec_hooks *hooks, int64_t starts, uint64_t seed,
-                                              geodec_validity *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_metric_type geodec_validity_case_kind(int which);
+geodec_status geodec_validity_case(int which, int32_t n, const geodec_validity_options *o, geodec_pool *pool,
+                                   const geodec_hooks *hooks, int64_t starts, uint64_t seed, geodec_validity *out,
+                                   geodec_err *err) GEODEC_MUST_USE;
 
 /* Starts for a measured field: a seeded random subset of the metric's points without replacement, velocities uniform
  * over directions in g. x0, v0 [starts][n]; GEODEC_RANGE when starts exceeds the number of points. */
-GEODEC_API geodec_status geodec_validity_starts(const geodec_metric *m, const geodec_space *s, int64_t starts,
-                                                uint64_t seed, double *x0, double *v0, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_validity_starts(const geodec_metric *m, const geodec_space *s, int64_t starts, uint64_t seed,
+                                     double *x0, double *v0, geodec_err *err) GEODEC_MUST_USE;
 
 /* Halves the step of o->path (twice the steps, the same length) until the propagators of all starts change by at most
  * `tolerance` (largest relative Frobenius norm) when it is halved once more, or `most` times. A step that is too long
  * where the curvature is large leaves an error of first order in the perturbation, which the slope would attribute to
  * the map. halvings: their number; change: the last change of the propagators. x0, v0 [starts][n]. */
-GEODEC_API geodec_status geodec_validity_settle(const geodec_space *s, geodec_validity_options *o, geodec_pool *pool,
-                                                const geodec_hooks *hooks, int64_t starts, const double *x0,
-                                                const double *v0, double tolerance, int most, int *halvings,
-                                                double *change, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_validity_settle(const geodec_space *s, geodec_validity_options *o, geodec_pool *pool,
+                                     const geodec_hooks *hooks, int64_t starts, const double *x0, const double *v0,
+                                     double tolerance, int most, int *halvings, double *change,
+                                     geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- the artifact ----------------------------------------------------------------------------------------------- */
 
-GEODEC_API extern const geodec_kind geodec_validity_kind;
+extern const geodec_kind geodec_validity_kind;
 /* Fills a new artifact with the experiment and its controls, which must agree in eps and perturbations (the sphere in n
  * too); cases [GEODEC_VALIDITY_CASES] may be NULL; the caller commits. */
-GEODEC_API geodec_status geodec_validity_write(const geodec_validity *field, const geodec_validity *sphere,
-                                               const geodec_validity *cases, const geodec_validity_options *o,
-                                               geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_validity_write(const geodec_validity *field, const geodec_validity *sphere,
+                                    const geodec_validity *cases, const geodec_validity_options *o, geodec_artifact *a,
+                                    geodec_err *err) GEODEC_MUST_USE;
 
 /* Logs a summary of the figures; what: the name of the space. */
-GEODEC_API void geodec_validity_say(const geodec_hooks *hooks, const char *what, const geodec_validity *v);
+void geodec_validity_say(const geodec_hooks *hooks, const char *what, const geodec_validity *v);
 
 #endif

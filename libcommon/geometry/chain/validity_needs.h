@@ -16,10 +16,9 @@ typedef struct geodec_validity_plan {
     int64_t sphere_starts, shares;
     uint64_t seed;
 } geodec_validity_plan;
-GEODEC_API geodec_status geodec_validity_needs(const geodec_space *s, geodec_validity_options *o,
-                                               const geodec_validity_plan *p, int64_t starts, const double *x0,
-                                               const double *v0, double budget, geodec_pool *pool,
-                                               const geodec_hooks *hooks, geodec_needs *needs,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_validity_needs(const geodec_space *s, geodec_validity_options *o, const geodec_validity_plan *p,
+                                    int64_t starts, const double *x0, const double *v0, double budget,
+                                    geodec_pool *pool, const geodec_hooks *hooks, geodec_needs *needs,
+                                    geodec_err *err) GEODEC_MUST_USE;
 
 #endif

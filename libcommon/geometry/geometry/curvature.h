@@ -8,7 +8,7 @@
 #include "geometry/space.h"
 
 /* riem [n][n][n][n] from gamma [n][n][n] and dgamma [n][n][n][n]. One (n^2 x n)(n x n^2) product: 2 n^5 flops. */
-GEODEC_API geodec_status geodec_curvature_tensor(int32_t n, const double *gamma, const double *dgamma, double *riem,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_curvature_tensor(int32_t n, const double *gamma, const double *dgamma, double *riem,
+                                      geodec_err *err) GEODEC_MUST_USE;
 
 #endif

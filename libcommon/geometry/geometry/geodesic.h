@@ -25,19 +25,19 @@ typedef struct geodec_geodesic_row {
     const char *text;
 } geodec_geodesic_row;
 /* NULL outside of the table. */
-GEODEC_API const geodec_geodesic_row *geodec_geodesic_row_of(geodec_geodesic_method method);
+const geodec_geodesic_row *geodec_geodesic_row_of(geodec_geodesic_method method);
 /* GEODEC_NOTFOUND. */
-GEODEC_API geodec_status geodec_geodesic_method_find(const char *name, geodec_geodesic_method *method,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_geodesic_method_find(const char *name, geodec_geodesic_method *method,
+                                          geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- parts that other modules use ------------------------------------------------------------------------------- */
 
 /* accel^k = -Gamma^k_ij v^i v^j; gamma [n][n][n], v, accel [n]. */
-GEODEC_API void geodec_geodesic_accel(int64_t n, const double *gamma, const double *v, double *accel);
+void geodec_geodesic_accel(int64_t n, const double *gamma, const double *v, double *accel);
 /* State (x, v) at parameter t_k, k = 0..n_out-1, ascending and >= 0, from (x0, v0) by the adaptive integrator:
  * xs, vs [n_out][n]. *reached = number of outputs obtained; the rest is untouched. */
-GEODEC_API geodec_status geodec_geodesic_at(const geodec_space *s, double rtol, const double *x0, const double *v0,
-                                            int64_t n_out, const double *t, double *xs, double *vs, int64_t *reached,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_geodesic_at(const geodec_space *s, double rtol, const double *x0, const double *v0, int64_t n_out,
+                                 const double *t, double *xs, double *vs, int64_t *reached,
+                                 geodec_err *err) GEODEC_MUST_USE;
 
 #endif

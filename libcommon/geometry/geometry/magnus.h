@@ -40,22 +40,21 @@
 enum { GEODEC_MAGNUS_NODES_MAX = 3 };
 
 /* Name in the table; "?" otherwise. */
-GEODEC_API const char *geodec_magnus_name(geodec_magnus_scheme scheme);
+const char *geodec_magnus_name(geodec_magnus_scheme scheme);
 /* Its description. */
-GEODEC_API const char *geodec_magnus_text(geodec_magnus_scheme scheme);
+const char *geodec_magnus_text(geodec_magnus_scheme scheme);
 /* The scheme of that name: GEODEC_NOTFOUND when there is none. */
-GEODEC_API geodec_status geodec_magnus_find(const char *name, geodec_magnus_scheme *scheme,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_magnus_find(const char *name, geodec_magnus_scheme *scheme, geodec_err *err) GEODEC_MUST_USE;
 /* Order of the global error for smooth A. */
-GEODEC_API int geodec_magnus_order(geodec_magnus_scheme scheme);
+int geodec_magnus_order(geodec_magnus_scheme scheme);
 /* Nodes of a step as fractions of h in [0,1], ascending; returns their number. */
-GEODEC_API int geodec_magnus_nodes(geodec_magnus_scheme scheme, double c[GEODEC_MAGNUS_NODES_MAX]);
+int geodec_magnus_nodes(geodec_magnus_scheme scheme, double c[GEODEC_MAGNUS_NODES_MAX]);
 
 /* Doubles of scratch for geodec_magnus_step at matrix size m. */
-GEODEC_API int64_t geodec_magnus_scratch(int64_t m);
+int64_t geodec_magnus_scratch(int64_t m);
 /* Propagator of one step: a [nodes][m][m] holds A at the scheme's nodes, e [m][m] = Y(t + h) Y(t)^-1.
  * GEODEC_NUMERIC when a is not finite or the exponential overflows. */
-GEODEC_API geodec_status geodec_magnus_step(geodec_magnus_scheme scheme, int64_t m, const double *a, double h,
-                                            double *e, double *scratch, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_magnus_step(geodec_magnus_scheme scheme, int64_t m, const double *a, double h, double *e,
+                                 double *scratch, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -19,9 +19,8 @@
  *
  * a [points][2n][2n] = A at positions x [points][n] and coordinate velocities v [points][n]; scratch:
  * geodec_propagate_generators_scratch(n) doubles. Errors of the space. */
-GEODEC_API int64_t geodec_propagate_generators_scratch(int64_t n);
-GEODEC_API geodec_status geodec_propagate_generators(const geodec_space *s, int64_t points, const double *x,
-                                                     const double *v, double *a, double *scratch,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+int64_t geodec_propagate_generators_scratch(int64_t n);
+geodec_status geodec_propagate_generators(const geodec_space *s, int64_t points, const double *x, const double *v,
+                                          double *a, double *scratch, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

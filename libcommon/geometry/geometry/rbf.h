@@ -46,11 +46,11 @@
  * read on access and dropped when memory is short, so a field may be larger than the machine's memory. The values are
  * the same. NULL: in memory. Also GEODEC_IO. */
 typedef geodec_status (*geodec_rbf_rows)(void *ctx, int64_t first, int64_t count, double *log_g, geodec_err *err);
-GEODEC_API geodec_status geodec_rbf_create_rows(int64_t n_sites, int64_t n, const double *sites, geodec_rbf_rows rows,
-                                                void *ctx, double sigma, const char *folder, geodec_rbf **out,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_rbf_create_rows(int64_t n_sites, int64_t n, const double *sites, geodec_rbf_rows rows, void *ctx,
+                                     double sigma, const char *folder, geodec_rbf **out,
+                                     geodec_err *err) GEODEC_MUST_USE;
 
-GEODEC_API int64_t geodec_rbf_dim(const geodec_rbf *f);
-GEODEC_API const double *geodec_rbf_site(const geodec_rbf *f, int64_t p); /* [n] */
+int64_t geodec_rbf_dim(const geodec_rbf *f);
+const double *geodec_rbf_site(const geodec_rbf *f, int64_t p); /* [n] */
 
 #endif

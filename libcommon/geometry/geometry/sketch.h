@@ -26,24 +26,24 @@ typedef struct geodec_sketch {
 enum { GEODEC_SKETCH_OVERSAMPLE = 10 };
 
 /* width in 1..d; origin [d] is copied, NULL = zero. GEODEC_RANGE. */
-GEODEC_API geodec_status geodec_sketch_init(geodec_sketch *s, int64_t d, int64_t width, const double *origin,
-                                            uint64_t seed, uint64_t stream, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_sketch_clear(geodec_sketch *s);
+geodec_status geodec_sketch_init(geodec_sketch *s, int64_t d, int64_t width, const double *origin, uint64_t seed,
+                                 uint64_t stream, geodec_err *err) GEODEC_MUST_USE;
+void geodec_sketch_clear(geodec_sketch *s);
 /* Adds rows x [count][d]: all rows once, then geodec_sketch_turn, then all once more. The last bits of the result
  * depend on the division of rows into calls, not on threads. */
-GEODEC_API geodec_status geodec_sketch_add(geodec_sketch *s, int64_t count, const double *x, geodec_pool *pool,
-                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_sketch_add(geodec_sketch *s, int64_t count, const double *x, geodec_pool *pool,
+                                geodec_err *err) GEODEC_MUST_USE;
 /* Makes s, of the same sizes, an empty sketch in the pass and with the directions of `like`; its sums can be added to
  * those of `like` in any order that is fixed. */
-GEODEC_API void geodec_sketch_empty(geodec_sketch *s, const geodec_sketch *like);
-GEODEC_API void geodec_sketch_merge(geodec_sketch *s, const geodec_sketch *part);
+void geodec_sketch_empty(geodec_sketch *s, const geodec_sketch *like);
+void geodec_sketch_merge(geodec_sketch *s, const geodec_sketch *part);
 /* Between the passes. GEODEC_SCARCE (fewer than 2 rows, no variance), GEODEC_NUMERIC (not finite). */
-GEODEC_API geodec_status geodec_sketch_turn(geodec_sketch *s, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_sketch_turn(geodec_sketch *s, geodec_err *err) GEODEC_MUST_USE;
 /* After pass 2. K is the smallest number of components that explain `share`, in pca (its eigenvalues: `width` Ritz
  * values, then the rest of the trace in equal parts). residual [width] may be NULL. *enough is false, and pca
  * empty, when the first width - GEODEC_SKETCH_OVERSAMPLE (all when width = d) do not explain that share: the
  * width is too small. */
-GEODEC_API geodec_status geodec_sketch_result(const geodec_sketch *s, double share, geodec_pca *pca, double *residual,
-                                              bool *enough, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_sketch_result(const geodec_sketch *s, double share, geodec_pca *pca, double *residual,
+                                   bool *enough, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

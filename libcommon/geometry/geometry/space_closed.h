@@ -9,13 +9,13 @@
 #include "geometry/space.h"
 
 /* The plane in polar coordinates (r, theta), r > 0: g = diag(1, r^2); flat, with non-zero Gamma. */
-GEODEC_API void geodec_space_polar_init(geodec_space *s);
+void geodec_space_polar_init(geodec_space *s);
 
 /* length [n] positive and finite, n in 1..GEODEC_SPACE_DIM_MAX; GEODEC_RANGE otherwise. */
-GEODEC_API geodec_status geodec_space_torus_init(geodec_space_torus *s, int32_t n, const double *length,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_space_torus_init(geodec_space_torus *s, int32_t n, const double *length,
+                                      geodec_err *err) GEODEC_MUST_USE;
 
 /* Normal distributions (mu, sigma), sigma > 0, with the Fisher information g = diag(1, 2) / sigma^2: curvature -1/2. */
-GEODEC_API void geodec_space_fisher_init(geodec_space *s);
+void geodec_space_fisher_init(geodec_space *s);
 
 #endif

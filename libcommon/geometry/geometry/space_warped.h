@@ -21,8 +21,8 @@ typedef struct geodec_space_warped {
 
 /* centre, direction [n]; direction is scaled to unit length (zero = no warp). Where alpha b(x) is below 1e-18 in
  * magnitude, the result has the bits of the inner space. GEODEC_RANGE (sigma, alpha not finite). */
-GEODEC_API geodec_status geodec_space_warped_init(geodec_space_warped *s, const geodec_space *inner,
-                                                  const double *centre, const double *direction, double alpha,
-                                                  double sigma, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_space_warped_init(geodec_space_warped *s, const geodec_space *inner, const double *centre,
+                                       const double *direction, double alpha, double sigma,
+                                       geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-GEODEC_API extern const geodec_kind geodec_neighbours_kind;
+extern const geodec_kind geodec_neighbours_kind;
 
 typedef struct geodec_neighbours {
     int64_t queries, k;
@@ -21,16 +21,13 @@ typedef struct geodec_neighbours {
 } geodec_neighbours;
 
 /* Writes the dimensions, before rows are appended. */
-GEODEC_API geodec_status geodec_neighbours_begin(const geodec_neighbours *n, geodec_artifact *a,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_neighbours_begin(const geodec_neighbours *n, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 /* Appends rows: index, distance [rows][k]. */
-GEODEC_API geodec_status geodec_neighbours_append(geodec_artifact *a, int64_t rows, const int32_t *index,
-                                                  const double *distance, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_neighbours_append(geodec_artifact *a, int64_t rows, const int32_t *index, const double *distance,
+                                       geodec_err *err) GEODEC_MUST_USE;
 /* Writes the attributes after the rows; the caller commits. */
-GEODEC_API geodec_status geodec_neighbours_finish(const geodec_neighbours *n, geodec_artifact *a,
-                                                  geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_neighbours_read(const geodec_artifact *a, geodec_neighbours *out,
-                                                geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_neighbours_clear(geodec_neighbours *n);
+geodec_status geodec_neighbours_finish(const geodec_neighbours *n, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_neighbours_read(const geodec_artifact *a, geodec_neighbours *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_neighbours_clear(geodec_neighbours *n);
 
 #endif

@@ -45,11 +45,11 @@ typedef struct geodec_neighbours_options {
     const char *key; /* at most 100 bytes that identify points, queries and k; parts of another key are refused */
     bool replace;    /* or replaced */
 } geodec_neighbours_options;
-GEODEC_API geodec_neighbours_options geodec_neighbours_defaults(void);
+geodec_neighbours_options geodec_neighbours_defaults(void);
 
 /* Whether a search with these options has more than one slab: parts are then of use. */
-GEODEC_API bool geodec_neighbours_divided(const geodec_neighbours_source *points,
-                                          const geodec_neighbours_source *queries, const geodec_neighbours_options *o);
+bool geodec_neighbours_divided(const geodec_neighbours_source *points, const geodec_neighbours_source *queries,
+                               const geodec_neighbours_options *o);
 
 typedef struct geodec_neighbours_summary {
     int64_t slabs, query_slabs, resumed;
@@ -61,20 +61,18 @@ typedef struct geodec_neighbours_summary {
 /* queries NULL: the points themselves, each without itself. The sink is called on rank 0 alone. GEODEC_RANGE (k,
  * sizes), GEODEC_NUMERIC (not finite), GEODEC_CHECKSUM (parts of another search), GEODEC_IO, GEODEC_NOMEM,
  * GEODEC_INTERRUPTED. Cost at most queries x points x d multiply-adds. */
-GEODEC_API geodec_status geodec_neighbours_search(const geodec_neighbours_source *points,
-                                                  const geodec_neighbours_source *queries,
-                                                  const geodec_neighbours_options *o, geodec_neighbours_sink sink,
-                                                  void *ctx, geodec_pool *pool, const geodec_hooks *hooks,
-                                                  geodec_neighbours_summary *summary, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_neighbours_search(const geodec_neighbours_source *points, const geodec_neighbours_source *queries,
+                                       const geodec_neighbours_options *o, geodec_neighbours_sink sink, void *ctx,
+                                       geodec_pool *pool, const geodec_hooks *hooks, geodec_neighbours_summary *summary,
+                                       geodec_err *err) GEODEC_MUST_USE;
 /* Removes the finished slabs, and the folder if it is then empty. */
-GEODEC_API void geodec_neighbours_parts_remove(const char *parts, int64_t query_slabs);
+void geodec_neighbours_parts_remove(const char *parts, int64_t query_slabs);
 
 /* The control: rows [n] of the queries again, by the definition (all distances, one after the other). *differ: rows
  * whose index or dist2 [n][k] is not the same. */
-GEODEC_API geodec_status geodec_neighbours_check(const geodec_neighbours_source *points,
-                                                 const geodec_neighbours_source *queries, int64_t k, int64_t n,
-                                                 const int64_t *row, const int32_t *index, const double *dist2,
-                                                 const geodec_hooks *hooks, int64_t *differ,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_neighbours_check(const geodec_neighbours_source *points, const geodec_neighbours_source *queries,
+                                      int64_t k, int64_t n, const int64_t *row, const int32_t *index,
+                                      const double *dist2, const geodec_hooks *hooks, int64_t *differ,
+                                      geodec_err *err) GEODEC_MUST_USE;
 
 #endif

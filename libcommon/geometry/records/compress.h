@@ -20,20 +20,18 @@ typedef struct geodec_compress_factors {
 } geodec_compress_factors;
 
 /* Number of values in a record of `count` matrices: count n^2 when full, else count 2 n r. */
-GEODEC_API int64_t geodec_compress_factors_size(int64_t n, int64_t count, int32_t rank, bool full);
+int64_t geodec_compress_factors_size(int64_t n, int64_t count, int32_t rank, bool full);
 /* Finds the smallest rank with |truncated - (Phi - I)|_F <= tolerance |Phi|_F for every matrix phi [count][n][n];
  * packed [count n^2] receives geodec_compress_factors_size numbers: per matrix U [n][r] then V [n][r], Phi - I = U V^T
  * with the singular values split evenly, or the matrix itself. GEODEC_NUMERIC when phi is not finite. */
-GEODEC_API geodec_status geodec_compress_factors_make(int64_t n, int64_t count, const double *phi, double tolerance,
-                                                      float *packed, geodec_compress_factors *out,
-                                                      geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_compress_factors_make(int64_t n, int64_t count, const double *phi, double tolerance, float *packed,
+                                           geodec_compress_factors *out, geodec_err *err) GEODEC_MUST_USE;
 /* Relative errors of one matrix phi [n][n] at ranks 1..n: with phi - I truncated (cut), and with phi truncated (naive);
  * each [n], relative to |phi|_F. */
-GEODEC_API geodec_status geodec_compress_factors_by_rank(int64_t n, const double *phi, float *cut, float *naive,
-                                                         geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_compress_factors_by_rank(int64_t n, const double *phi, float *cut, float *naive,
+                                              geodec_err *err) GEODEC_MUST_USE;
 /* Matrix i of a packed record: phi [n][n] = I + U V^T. */
-GEODEC_API void geodec_compress_factors_expand(int64_t n, int32_t rank, bool full, const float *packed, int64_t i,
-                                               double *phi);
+void geodec_compress_factors_expand(int64_t n, int32_t rank, bool full, const float *packed, int64_t i, double *phi);
 
 /* ---- paths ------------------------------------------------------------------------------------------------------ */
 
@@ -47,10 +45,9 @@ typedef struct geodec_compress_waypoints {
 } geodec_compress_waypoints;
 
 /* steps must be a multiple of stride. x [count][n], v [count][n] of w are written; xs, vs [steps + 1][n]. */
-GEODEC_API void geodec_compress_waypoints_make(int64_t n, int64_t steps, int64_t stride, const double *xs,
-                                               const double *vs, uint16_t *x, uint16_t *v, float *x_scale,
-                                               float *v_scale);
+void geodec_compress_waypoints_make(int64_t n, int64_t steps, int64_t stride, const double *xs, const double *vs,
+                                    uint16_t *x, uint16_t *v, float *x_scale, float *v_scale);
 /* Position at parameter t in [0, (count - 1) interval] by cubic Hermite interpolation: x [n]. */
-GEODEC_API void geodec_compress_waypoints_at(const geodec_compress_waypoints *w, double t, double *x);
+void geodec_compress_waypoints_at(const geodec_compress_waypoints *w, double t, double *x);
 
 #endif

@@ -21,29 +21,28 @@
 
 /* The same for q [count][n] with g [count][n][n] or NULL: hit [count]. Faster for few records. On an error, hit holds
  * the results of the searches before it. */
-GEODEC_API geodec_status geodec_lookup_many(const geodec_lookup *l, int64_t count, const double *q, const double *g,
-                                            geodec_lookup_hit *hit, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_lookup_many(const geodec_lookup *l, int64_t count, const double *q, const double *g,
+                                 geodec_lookup_hit *hit, geodec_err *err) GEODEC_MUST_USE;
 /* The control: exhaustive search in float64. */
-GEODEC_API geodec_status geodec_lookup_exhaustive(const geodec_lookup *l, const double *q, const double *g,
-                                                  geodec_lookup_hit *hit, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_lookup_exhaustive(const geodec_lookup *l, const double *q, const double *g, geodec_lookup_hit *hit,
+                                       geodec_err *err) GEODEC_MUST_USE;
 /* Control: a plain screen, the best of the `keep` nearest by Euclidean distance (1..64), without the bound. */
-GEODEC_API geodec_status geodec_lookup_screened(const geodec_lookup *l, const double *q, const double *g, int64_t keep,
-                                                geodec_lookup_hit *hit, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_lookup_screened(const geodec_lookup *l, const double *q, const double *g, int64_t keep,
+                                     geodec_lookup_hit *hit, geodec_err *err) GEODEC_MUST_USE;
 
 /* Chooses queries for a trial: at most `most` points of the metric at which no path begins, selected by the seed and in
  * their order, in new memory: x [count][n]. GEODEC_FORMAT when a path does not begin at a point of the metric. */
-GEODEC_API geodec_status geodec_lookup_choose(const geodec_metric *m, const geodec_propagators *p, int64_t most,
-                                              uint64_t seed, double **x, int64_t *count,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_lookup_choose(const geodec_metric *m, const geodec_propagators *p, int64_t most, uint64_t seed,
+                                   double **x, int64_t *count, geodec_err *err) GEODEC_MUST_USE;
 
 /* Runs all three searches on queries [count][n] in the metric of the space at each query. The share inside rho uses
  * each record's own metric. GEODEC_INTERNAL if the two-stage search does not find the nearest record. */
-GEODEC_API geodec_status geodec_lookup_try(const geodec_records *r, const geodec_space *s, int64_t count,
-                                           const double *queries, geodec_pool *pool, const geodec_hooks *hooks,
-                                           geodec_lookup_trial *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_lookup_try(const geodec_records *r, const geodec_space *s, int64_t count, const double *queries,
+                                geodec_pool *pool, const geodec_hooks *hooks, geodec_lookup_trial *out,
+                                geodec_err *err) GEODEC_MUST_USE;
 
 /* Logs the figures. */
-GEODEC_API void geodec_records_say(const geodec_hooks *hooks, const geodec_records *r, const geodec_lookup_trial *t,
-                                   double seconds);
+void geodec_records_say(const geodec_hooks *hooks, const geodec_records *r, const geodec_lookup_trial *t,
+                        double seconds);
 
 #endif

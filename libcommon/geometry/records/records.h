@@ -8,13 +8,13 @@
 #include "geodec/records.h"
 #include "records/compress.h"
 
-GEODEC_API extern const geodec_kind geodec_records_kind;
+extern const geodec_kind geodec_records_kind;
 
 /* Position on record i at parameter t: x [n]. */
-GEODEC_API void geodec_records_x(const geodec_records *r, int64_t i, double t, double *x);
+void geodec_records_x(const geodec_records *r, int64_t i, double t, double *x);
 
 /* Bytes of the store's arrays, and of the same content uncompressed: every node, x, v and Phi in float32. */
-GEODEC_API int64_t geodec_records_bytes(const geodec_records *r);
-GEODEC_API int64_t geodec_records_bytes_plain(const geodec_records *r);
+int64_t geodec_records_bytes(const geodec_records *r);
+int64_t geodec_records_bytes_plain(const geodec_records *r);
 
 #endif

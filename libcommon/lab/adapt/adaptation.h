@@ -33,13 +33,12 @@ typedef struct geodec_adaptation {
     double length, random, random_held, exact, exact_held;
     double *x; /* [numbers] adapters, or places */
 } geodec_adaptation;
-GEODEC_API void geodec_adaptation_clear(geodec_adaptation *a);
+void geodec_adaptation_clear(geodec_adaptation *a);
 
 /* The network has as many threads as the pool. With a pool or without, the same bits. GEODEC_SCARCE (a text is too
  * short for its windows), GEODEC_RANGE (options), GEODEC_NUMERIC, GEODEC_NOMEM, GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_adaptation_run(geodec_network *n, int64_t length, const geodec_text *text,
-                                               const geodec_text *held_out, const geodec_adaptation_options *o,
-                                               geodec_pool *pool, const geodec_hooks *hooks, geodec_adaptation *out,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_adaptation_run(geodec_network *n, int64_t length, const geodec_text *text,
+                                    const geodec_text *held_out, const geodec_adaptation_options *o, geodec_pool *pool,
+                                    const geodec_hooks *hooks, geodec_adaptation *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

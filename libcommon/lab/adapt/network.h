@@ -20,18 +20,17 @@ typedef struct geodec_network_options {
 typedef struct geodec_network geodec_network;
 /* params [layout->total]: copied. GEODEC_UNSUPPORTED: no recurrent layers, a router by scores with more than one
  * expert, rotation of a part of the heads; GEODEC_RANGE, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_network_create(const geodec_layout *layout, const float *params,
-                                               const geodec_network_options *o, geodec_network **out,
-                                               geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_network_destroy(geodec_network *n); /* NULL ok */
+geodec_status geodec_network_create(const geodec_layout *layout, const float *params, const geodec_network_options *o,
+                                    geodec_network **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_network_destroy(geodec_network *n); /* NULL ok */
 
 /* Numbers of all adapters: for each adapted layer A [rank][d], then B [d][rank]. */
-GEODEC_API int64_t geodec_network_size(const geodec_network *n);
+int64_t geodec_network_size(const geodec_network *n);
 /* The start: A ~ N(0, 1 / d), B = 0 (perspective/dual/adapt.h). */
-GEODEC_API void geodec_network_start(const geodec_network *n, uint64_t seed, double *x);
+void geodec_network_start(const geodec_network *n, uint64_t seed, double *x);
 /* Coordinates of the experts of all layers [places][3], as in the file, and their replacement. */
-GEODEC_API int64_t geodec_network_places(const geodec_network *n);
-GEODEC_API void geodec_network_read_places(const geodec_network *n, double *place);
+int64_t geodec_network_places(const geodec_network *n);
+void geodec_network_read_places(const geodec_network *n, double *place);
 
 /* Tokens of a window and their targets (-1: not counted). */
 typedef struct geodec_network_window {
@@ -42,11 +41,11 @@ typedef struct geodec_network_window {
 /* Sum of -ln p(target) in nats over a window and its derivative along v; *counted: targets. x [size] adapters, NULL:
  * none; v [size] or NULL (derivative 0); place [places][3]: of the experts, NULL: those of the model. worker < threads:
  * the room that is used; one call at a time may use it. GEODEC_RANGE (a window that is too long, a token). */
-GEODEC_API geodec_status geodec_network_loss(geodec_network *n, int worker, const geodec_network_window *w,
-                                             const double *x, const double *v, const double *place, double *loss,
-                                             double *derivative, int64_t *counted, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_network_loss(geodec_network *n, int worker, const geodec_network_window *w, const double *x,
+                                  const double *v, const double *place, double *loss, double *derivative,
+                                  int64_t *counted, geodec_err *err) GEODEC_MUST_USE;
 
 /* Adds B A to the gates' projections and writes the places (NULL: unchanged) into params [layout->total]. */
-GEODEC_API void geodec_network_merge(const geodec_network *n, const double *x, const double *place, float *params);
+void geodec_network_merge(const geodec_network *n, const double *x, const double *place, float *params);
 
 #endif

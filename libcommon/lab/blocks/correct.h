@@ -34,7 +34,7 @@ typedef enum geodec_blocks_predictor {
     GEODEC_BLOCKS_CENTRE,
     GEODEC_BLOCKS_PREDICTORS
 } geodec_blocks_predictor;
-GEODEC_API extern const char *const geodec_blocks_predictor_names[]; /* by number, then NULL */
+extern const char *const geodec_blocks_predictor_names[]; /* by number, then NULL */
 
 enum { GEODEC_BLOCKS_MAX = 8 };
 typedef struct geodec_blocks_options {
@@ -46,7 +46,7 @@ typedef struct geodec_blocks_options {
     int64_t replicates; /* default 400 */
     uint64_t seed;
 } geodec_blocks_options;
-GEODEC_API geodec_blocks_options geodec_blocks_defaults(void);
+geodec_blocks_options geodec_blocks_defaults(void);
 
 typedef struct geodec_blocks {
     int64_t anchors, queries, texts;                                    /* texts of the queries */
@@ -59,14 +59,13 @@ typedef struct geodec_blocks {
 /* Paths of t that are held out (geodec_harness_split_held_out of `split`) are queries, the others anchors; every path
  * is cut into windows that do not overlap, of which a seeded choice is taken. GEODEC_SCARCE (too few windows),
  * GEODEC_NUMERIC, GEODEC_NOMEM, GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_blocks_run(const geodec_space *s, const geodec_trajectories *t,
-                                           const geodec_harness_split *split, const geodec_blocks_options *o,
-                                           geodec_pool *pool, const geodec_hooks *hooks, geodec_blocks *out,
-                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_blocks_run(const geodec_space *s, const geodec_trajectories *t, const geodec_harness_split *split,
+                                const geodec_blocks_options *o, geodec_pool *pool, const geodec_hooks *hooks,
+                                geodec_blocks *out, geodec_err *err) GEODEC_MUST_USE;
 
-GEODEC_API extern const geodec_kind geodec_blocks_kind;
+extern const geodec_kind geodec_blocks_kind;
 /* Fills a new artifact; the caller commits. split: what was held out (geodec_split_name). */
-GEODEC_API geodec_status geodec_blocks_write(const geodec_blocks *b, const geodec_blocks_options *o, const char *split,
-                                             geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_blocks_write(const geodec_blocks *b, const geodec_blocks_options *o, const char *split,
+                                  geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -33,7 +33,7 @@ typedef enum geodec_consistency_metric {
     GEODEC_CONSISTENT_CONSTANT,
     GEODEC_CONSISTENT_METRICS
 } geodec_consistency_metric;
-GEODEC_API extern const char *const geodec_consistency_names[]; /* "fitted", .. by number, then NULL */
+extern const char *const geodec_consistency_names[]; /* "fitted", .. by number, then NULL */
 
 typedef struct geodec_consistency_options {
     double tau;                   /* in (0, 1); default 0.25 */
@@ -41,7 +41,7 @@ typedef struct geodec_consistency_options {
     int64_t replicates;           /* of the bootstrap; default 1000 */
     uint64_t seed;
 } geodec_consistency_options;
-GEODEC_API geodec_consistency_options geodec_consistency_defaults(void);
+geodec_consistency_options geodec_consistency_defaults(void);
 
 /* By metric. */
 typedef struct geodec_consistency {
@@ -63,19 +63,18 @@ typedef struct geodec_consistency {
  * GEODEC_SPLIT_NONE are left out; the state after a state is the next row of the same text [points]. 1 <= n <= 64.
  * GEODEC_SCARCE (too few states or texts in a half), GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_INTERRUPTED. Bytes do not
  * depend on threads. */
-GEODEC_API geodec_status geodec_consistency_run(int64_t points, int64_t n, const double *x, const int32_t *text,
-                                                const int32_t *unit, const geodec_consistency_options *o,
-                                                geodec_pool *pool, const geodec_hooks *hooks, geodec_consistency *out,
-                                                geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_consistency_clear(geodec_consistency *c);
+geodec_status geodec_consistency_run(int64_t points, int64_t n, const double *x, const int32_t *text,
+                                     const int32_t *unit, const geodec_consistency_options *o, geodec_pool *pool,
+                                     const geodec_hooks *hooks, geodec_consistency *out,
+                                     geodec_err *err) GEODEC_MUST_USE;
+void geodec_consistency_clear(geodec_consistency *c);
 
-GEODEC_API extern const geodec_kind geodec_consistency_kind;
+extern const geodec_kind geodec_consistency_kind;
 /* Fills a new artifact; the caller commits. source: the cloud of the points, row by row. */
-GEODEC_API geodec_status geodec_consistency_write(const geodec_consistency *c, const geodec_cloud *source,
-                                                  const geodec_split *split, geodec_artifact *a,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_consistency_write(const geodec_consistency *c, const geodec_cloud *source,
+                                       const geodec_split *split, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 /* Logs the figures in words. */
-GEODEC_API void geodec_consistency_say(const geodec_hooks *hooks, const geodec_consistency *r);
+void geodec_consistency_say(const geodec_hooks *hooks, const geodec_consistency *r);
 
 #endif

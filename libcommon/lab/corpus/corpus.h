@@ -26,14 +26,14 @@
 
 /* Story `index` of the stream `seed`: a pure function of both, so any range can be made by any thread. *text:
  * zero-terminated, n bytes, caller frees with geodec_mem_free. *bits: -log2 of the probability of this text. */
-GEODEC_API geodec_status geodec_corpus_story(uint64_t seed, uint64_t index, char **text, size_t *n, double *bits,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_corpus_story(uint64_t seed, uint64_t index, char **text, size_t *n, double *bits,
+                                  geodec_err *err) GEODEC_MUST_USE;
 
 /* The number of sequences of choices that give exactly this text (depth-first search through the generator), and -log2
  * of their summed probability. `bits` is exact because the number is 1 for every story of the corpus. count 0: not a
  * text of the generator, *bits = 0. About 10 ms a story. */
-GEODEC_API geodec_status geodec_corpus_derivations(const char *text, size_t n, int64_t *count, double *bits,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_corpus_derivations(const char *text, size_t n, int64_t *count, double *bits,
+                                        geodec_err *err) GEODEC_MUST_USE;
 
 /* Statistics of a range of stories. */
 typedef struct geodec_corpus_stats {
@@ -47,8 +47,8 @@ typedef struct geodec_corpus_stats {
 /* Writes stories first .. first+n_stories-1 (n_bytes 0), or as many as are needed to reach n_bytes bytes of story text
  * (n_stories 0), to `out` with separators between them. Bounded memory; the bytes do not depend on the number of
  * threads. out may be NULL. */
-GEODEC_API geodec_status geodec_corpus_write(uint64_t seed, uint64_t first, int64_t n_stories, int64_t n_bytes,
-                                             FILE *out, geodec_pool *pool, const geodec_hooks *hooks,
-                                             geodec_corpus_stats *stats, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_corpus_write(uint64_t seed, uint64_t first, int64_t n_stories, int64_t n_bytes, FILE *out,
+                                  geodec_pool *pool, const geodec_hooks *hooks, geodec_corpus_stats *stats,
+                                  geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -26,7 +26,7 @@
 #include "linalg/stats.h"
 #include "linalg/surrogate.h"
 
-GEODEC_API extern const geodec_kind geodec_density_kind;
+extern const geodec_kind geodec_density_kind;
 
 enum { GEODEC_DENSITY_WINDOWS = 16 };
 
@@ -40,7 +40,7 @@ typedef struct geodec_density_options {
     uint64_t seed;
     geodec_sweep *sweep; /* states in slices, which are not summed up; NULL: at once */
 } geodec_density_options;
-GEODEC_API geodec_density_options geodec_density_defaults(void);
+geodec_density_options geodec_density_defaults(void);
 
 typedef struct geodec_density {
     int64_t points, n, texts, held_texts, online_points, offline_points, n_windows, nulls;
@@ -58,10 +58,9 @@ typedef struct geodec_density {
 /* x [points][n] with the text and the place in it of each. Rows of a text in order of position. At least 16 points.
  * GEODEC_SCARCE (fewer than 16 points, all equal), GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_INTERRUPTED. O(nulls points^2
  * n). */
-GEODEC_API geodec_status geodec_density_run(int64_t points, int64_t n, const double *x, const int32_t *sequence,
-                                            const int32_t *position, const geodec_density_options *o, geodec_pool *pool,
-                                            const geodec_hooks *hooks, geodec_density *out,
-                                            geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_density_clear(geodec_density *d);
+geodec_status geodec_density_run(int64_t points, int64_t n, const double *x, const int32_t *sequence,
+                                 const int32_t *position, const geodec_density_options *o, geodec_pool *pool,
+                                 const geodec_hooks *hooks, geodec_density *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_density_clear(geodec_density *d);
 
 #endif

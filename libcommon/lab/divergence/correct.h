@@ -26,12 +26,12 @@ typedef struct geodec_divergence {
 
 /* Fills the three last members. group [pairs]: texts, which the bootstrap samples whole; pairs of a group are
  * contiguous. GEODEC_SCARCE (pairs < 3), GEODEC_RANGE (kinds), GEODEC_NUMERIC (not finite, constant). */
-GEODEC_API geodec_status geodec_divergence_compute(geodec_divergence *d, const int32_t *group, int64_t replicates,
-                                                   uint64_t seed, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_divergence_compute(geodec_divergence *d, const int32_t *group, int64_t replicates, uint64_t seed,
+                                        geodec_err *err) GEODEC_MUST_USE;
 
-GEODEC_API extern const geodec_kind geodec_divergence_kind;
+extern const geodec_kind geodec_divergence_kind;
 /* Fills a new artifact; the caller commits. */
-GEODEC_API geodec_status geodec_divergence_write(const geodec_divergence *d, int64_t layer, int64_t n, double explained,
-                                                 geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_divergence_write(const geodec_divergence *d, int64_t layer, int64_t n, double explained,
+                                      geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -33,14 +33,14 @@ typedef struct geodec_divergence_work {
  * differences), plain length, the Fisher metric of a shuffled head, that of another point, the whole stream's, and
  * every given metric that is not a Fisher metric. The caller checks that the states are those of the metrics
  * (GEODEC_CHECKSUM). */
-GEODEC_API geodec_status geodec_divergence_measure(geodec_divergence_work *w, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_divergence_work_clear(geodec_divergence_work *w);
+geodec_status geodec_divergence_measure(geodec_divergence_work *w, geodec_err *err) GEODEC_MUST_USE;
+void geodec_divergence_work_clear(geodec_divergence_work *w);
 
 /* Reads the metrics of n files and adds them to *p. GEODEC_CHECKSUM: they are of different charts or points. */
-GEODEC_API geodec_status geodec_divergence_measure_metrics(geodec_divergence_work *w, int n, char *const *paths,
-                                                           geodec_provenance *p, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_divergence_measure_metrics(geodec_divergence_work *w, int n, char *const *paths,
+                                                geodec_provenance *p, geodec_err *err) GEODEC_MUST_USE;
 
 /* Logs the figures in words. */
-GEODEC_API void geodec_divergence_measure_say(const geodec_hooks *hooks, const geodec_divergence_work *w);
+void geodec_divergence_measure_say(const geodec_hooks *hooks, const geodec_divergence_work *w);
 
 #endif

@@ -23,13 +23,12 @@ typedef struct geodec_fisher_figures {
 /* x [n][d_model]: a whole sequence at boundary `from`; u is a function of (seed, stream). probability [n_vocab], or
  * NULL. Time: geodec_reference_fisher, and d_model^3 for the eigenvalue. Errors: those of geodec_reference_fisher;
  * GEODEC_NUMERIC when G is not finite. */
-GEODEC_API geodec_status geodec_fisher_at(const geodec_reference *r, int32_t from, int64_t n, const double *x,
-                                          uint64_t seed, uint64_t stream, geodec_fisher_figures *out,
-                                          double *probability, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_fisher_at(const geodec_reference *r, int32_t from, int64_t n, const double *x, uint64_t seed,
+                               uint64_t stream, geodec_fisher_figures *out, double *probability,
+                               geodec_err *err) GEODEC_MUST_USE;
 /* The control of a distribution p [n_vocab] at width d_model: mean over `draws` (>= 1) matrices J0, functions of (seed,
  * stream). Time n_vocab d_model^2 a matrix. */
-GEODEC_API geodec_status geodec_fisher_control(int64_t d_model, int64_t n_vocab, const double *p, int draws,
-                                               uint64_t seed, uint64_t stream, double *rank,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_fisher_control(int64_t d_model, int64_t n_vocab, const double *p, int draws, uint64_t seed,
+                                    uint64_t stream, double *rank, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -20,8 +20,7 @@ typedef struct geodec_fisher_windows {
 
 /* ids [n]: the text `path`, without BOS. A table, a row a window and layer. GEODEC_FORMAT: no token, GEODEC_SCARCE:
  * fewer than a window has; the errors of geodec_fisher_at. */
-GEODEC_API geodec_status geodec_fisher_windows_print(const geodec_fisher_windows *o, const geodec_model *m,
-                                                     const char *path, int64_t n, const int32_t *ids,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_fisher_windows_print(const geodec_fisher_windows *o, const geodec_model *m, const char *path,
+                                          int64_t n, const int32_t *ids, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -23,13 +23,13 @@ typedef struct geodec_geodesicity_cases {
 } geodec_geodesicity_cases;
 
 /* For geodec_harness_charts_fitted and its like, ctx: the cases. GEODEC_LIMIT: too many. */
-GEODEC_API geodec_status geodec_geodesicity_cases_add(void *ctx, const geodec_harness_charted *c, int64_t index,
-                                                      const geodec_harness_sites *f, const char *metric,
-                                                      geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_geodesicity_cases_add(void *ctx, const geodec_harness_charted *c, int64_t index,
+                                           const geodec_harness_sites *f, const char *metric,
+                                           geodec_err *err) GEODEC_MUST_USE;
 /* Fills a new artifact of geodec_geodesicity_kind; the caller commits. */
-GEODEC_API geodec_status geodec_geodesicity_cases_write(const geodec_geodesicity_cases *s, geodec_artifact *a,
-                                                        geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_geodesicity_cases_write(const geodec_geodesicity_cases *s, geodec_artifact *a,
+                                             geodec_err *err) GEODEC_MUST_USE;
 /* Logs the figures in words. */
-GEODEC_API void geodec_geodesicity_cases_say(const geodec_hooks *hooks, const geodec_geodesicity_cases *s);
+void geodec_geodesicity_cases_say(const geodec_hooks *hooks, const geodec_geodesicity_cases *s);
 
 #endif

@@ -47,7 +47,7 @@ typedef enum geodec_geodesicity_predictor {
     GEODEC_PREDICT_GEODESIC_FITTED,
     GEODEC_PREDICTORS
 } geodec_geodesicity_predictor;
-GEODEC_API extern const char *const geodec_geodesicity_predictor_names[]; /* "stay", .. by number, then NULL */
+extern const char *const geodec_geodesicity_predictor_names[]; /* "stay", .. by number, then NULL */
 
 typedef struct geodec_geodesicity_options {
     int64_t starts;     /* at most so many of each place, a seeded choice; default 100 */
@@ -59,7 +59,7 @@ typedef struct geodec_geodesicity_options {
     int64_t replicates; /* of the bootstrap; default 400 */
     geodec_harness_split split;
 } geodec_geodesicity_options;
-GEODEC_API geodec_geodesicity_options geodec_geodesicity_defaults(void);
+geodec_geodesicity_options geodec_geodesicity_defaults(void);
 
 /* One place's figures. Index of the norm: 0 chart, 1 the metric at the true state. */
 typedef struct geodec_geodesicity {
@@ -79,10 +79,9 @@ typedef struct geodec_geodesicity {
 /* *out: new memory of *count places, one without `places`; freed by the caller with geodec_mem_free. Bytes do not
  * depend on threads. GEODEC_RANGE (options), GEODEC_SCARCE (no path of three states, fewer than 2 texts in a part),
  * GEODEC_NUMERIC (not finite), GEODEC_INTERRUPTED. Time: about 20 geodesics of `ahead` units a start. */
-GEODEC_API geodec_status geodec_geodesicity_run(const geodec_trajectories *t, const geodec_harness_sites *f,
-                                                const geodec_geodesicity_options *o, geodec_pool *pool,
-                                                const geodec_hooks *hooks, int64_t *count, geodec_geodesicity **out,
-                                                geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API extern const geodec_kind geodec_geodesicity_kind;
+geodec_status geodec_geodesicity_run(const geodec_trajectories *t, const geodec_harness_sites *f,
+                                     const geodec_geodesicity_options *o, geodec_pool *pool, const geodec_hooks *hooks,
+                                     int64_t *count, geodec_geodesicity **out, geodec_err *err) GEODEC_MUST_USE;
+extern const geodec_kind geodec_geodesicity_kind;
 
 #endif

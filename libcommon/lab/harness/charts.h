@@ -30,30 +30,27 @@ typedef struct geodec_harness_charts {
 } geodec_harness_charts;
 
 /* Logs that blocks are held out, where documents are too few. */
-GEODEC_API void geodec_harness_charts_say_split(const geodec_hooks *hooks, const geodec_split *s);
+void geodec_harness_charts_say_split(const geodec_hooks *hooks, const geodec_split *s);
 
 /* The activations, which must outlive *s, and, where one is named, the model. */
-GEODEC_API geodec_status geodec_harness_charts_open(geodec_harness_charts *s, const geodec_artifact *activations,
-                                                    geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_harness_charts_close(geodec_harness_charts *s); /* all zero is allowed */
+geodec_status geodec_harness_charts_open(geodec_harness_charts *s, const geodec_artifact *activations,
+                                         geodec_err *err) GEODEC_MUST_USE;
+void geodec_harness_charts_close(geodec_harness_charts *s); /* all zero is allowed */
 
 /* One chart with one metric. index: kept layer of the file, or -1 = layer by layer. */
 typedef geodec_status (*geodec_harness_charts_fn)(void *ctx, const geodec_harness_charted *c, int64_t index,
                                                   const geodec_harness_sites *f, const char *metric, geodec_err *err);
 /* The chart of a kept layer (-1: of all), with the metric of its training states (mahalanobis) and, with a model, the
  * Fisher metric of the next token and the blend. */
-GEODEC_API geodec_status geodec_harness_charts_fitted(const geodec_harness_charts *s, int64_t index,
-                                                      geodec_harness_charts_fn fn, void *ctx,
-                                                      geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_harness_charts_fitted(const geodec_harness_charts *s, int64_t index, geodec_harness_charts_fn fn,
+                                           void *ctx, geodec_err *err) GEODEC_MUST_USE;
 /* The same of every layer that the words of --layers name (model/layer_list.h). */
-GEODEC_API geodec_status geodec_harness_charts_layers(const geodec_harness_charts *s, const char *layers,
-                                                      geodec_harness_charts_fn fn, void *ctx,
-                                                      geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_harness_charts_layers(const geodec_harness_charts *s, const char *layers,
+                                           geodec_harness_charts_fn fn, void *ctx, geodec_err *err) GEODEC_MUST_USE;
 /* The chart, layer and metric of METRIC.h5, named by its kind; added to *p. GEODEC_FORMAT when it is no metric of such
  * states, GEODEC_CHECKSUM when its points are not from these activations, GEODEC_NOTFOUND (layer), GEODEC_INVAL (the
  * published manifold). */
-GEODEC_API geodec_status geodec_harness_charts_file(const geodec_harness_charts *s, geodec_provenance *p,
-                                                    const char *metric, geodec_harness_charts_fn fn, void *ctx,
-                                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_harness_charts_file(const geodec_harness_charts *s, geodec_provenance *p, const char *metric,
+                                         geodec_harness_charts_fn fn, void *ctx, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -32,31 +32,29 @@ typedef struct geodec_harness_field {
 
 /* site [sites][n], g [sites][n][n] symmetric positive definite; copied. sigma > 0. 1 <= n <= 64.
  * GEODEC_RANGE, GEODEC_NUMERIC (not finite). */
-GEODEC_API geodec_status geodec_harness_field_init(geodec_harness_field *f, int64_t sites, int64_t n,
-                                                   const double *site, const double *g, double sigma, bool nearest,
-                                                   geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_harness_field_clear(geodec_harness_field *f);
+geodec_status geodec_harness_field_init(geodec_harness_field *f, int64_t sites, int64_t n, const double *site,
+                                        const double *g, double sigma, bool nearest, geodec_err *err) GEODEC_MUST_USE;
+void geodec_harness_field_clear(geodec_harness_field *f);
 /* Index of the nearest of `sites` points site [sites][n], the lowest of several; x [n]. With a coordinate
  * that is not a number the result is 0, as in the harness's argmin. */
-GEODEC_API int64_t geodec_harness_field_nearest(int64_t sites, int64_t n, const double *site, const double *x);
+int64_t geodec_harness_field_nearest(int64_t sites, int64_t n, const double *site, const double *x);
 /* g [n][n] at x [n]; scratch: geodec_harness_field_scratch(n) doubles. GEODEC_NUMERIC at a point that is not finite.
  */
-GEODEC_API int64_t geodec_harness_field_scratch(int64_t n);
-GEODEC_API geodec_status geodec_harness_field_at(const geodec_harness_field *f, const double *x, double *g,
-                                                 double *scratch, geodec_err *err) GEODEC_MUST_USE;
+int64_t geodec_harness_field_scratch(int64_t n);
+geodec_status geodec_harness_field_at(const geodec_harness_field *f, const double *x, double *g, double *scratch,
+                                      geodec_err *err) GEODEC_MUST_USE;
 
 /* The same as eigenvalues d [n] of g, rising, and eigenvectors, rows of v [n][n]; *far = there is no weight (the
  * fallback applies; d and v are unchanged). */
-GEODEC_API geodec_status geodec_harness_field_eigen(const geodec_harness_field *f, const double *x, double *d,
-                                                    double *v, bool *far, double *scratch,
-                                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_harness_field_eigen(const geodec_harness_field *f, const double *x, double *d, double *v,
+                                         bool *far, double *scratch, geodec_err *err) GEODEC_MUST_USE;
 
 /* Gamma^k_ij by central differences of step h of any metric function, with the inverse of (g_x + 1e-9 I), where g_x
  * [n][n] is the metric at x; gamma [n][n][n], k last. scratch: geodec_harness_field_christoffel_scratch(n) doubles. */
 typedef geodec_status (*geodec_harness_field_metric_fn)(const void *ctx, const double *x, double *g, geodec_err *err);
-GEODEC_API int64_t geodec_harness_field_christoffel_scratch(int64_t n);
-GEODEC_API geodec_status geodec_harness_field_christoffel(int64_t n, geodec_harness_field_metric_fn fn, const void *ctx,
-                                                          const double *x, const double *g_x, double h, double *gamma,
-                                                          double *scratch, geodec_err *err) GEODEC_MUST_USE;
+int64_t geodec_harness_field_christoffel_scratch(int64_t n);
+geodec_status geodec_harness_field_christoffel(int64_t n, geodec_harness_field_metric_fn fn, const void *ctx,
+                                               const double *x, const double *g_x, double h, double *gamma,
+                                               double *scratch, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -15,8 +15,8 @@ typedef struct geodec_harness_space {
 
 /* The file is open; *out closes it, also on failure. The errors of geodec_metric_file_take and
  * geodec_harness_manifold_read. */
-GEODEC_API geodec_status geodec_harness_space_take(geodec_artifact *file, geodec_harness_space *out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_harness_space_close(geodec_harness_space *s); /* all zero is allowed */
+geodec_status geodec_harness_space_take(geodec_artifact *file, geodec_harness_space *out,
+                                        geodec_err *err) GEODEC_MUST_USE;
+void geodec_harness_space_close(geodec_harness_space *s); /* all zero is allowed */
 
 #endif

@@ -33,16 +33,16 @@ typedef struct geodec_harness_split {
     double held_out; /* share of texts the figures are from; default 0.5 */
     uint64_t seed;
 } geodec_harness_split;
-GEODEC_API geodec_harness_split geodec_harness_split_defaults(void);
+geodec_harness_split geodec_harness_split_defaults(void);
 
 /* Whether a text is held out: a function of (seed, text). With held_out = 1/2 exactly one of the texts 2 j and 2 j + 1
  * is. */
-GEODEC_API bool geodec_harness_split_held_out(const geodec_harness_split *s, int32_t text);
+bool geodec_harness_split_held_out(const geodec_harness_split *s, int32_t text);
 /* Whether a text is on that side; a row in a gap (GEODEC_SPLIT_NONE, base/split.h) is on neither. */
-GEODEC_API bool geodec_harness_split_on(const geodec_harness_split *s, int32_t text, bool held_out);
+bool geodec_harness_split_on(const geodec_harness_split *s, int32_t text, bool held_out);
 
 /* Keeps a random choice of `keep` of the list's values, in their order; keep <= 0: all. */
-GEODEC_API void geodec_harness_thin(int64_t *list, int64_t *count, int64_t keep, geodec_rng r);
+void geodec_harness_thin(int64_t *list, int64_t *count, int64_t keep, geodec_rng r);
 
 /* Start of a prediction along a trajectory: a state with one before it and at least one after it. */
 typedef struct geodec__harness_starts_row {
@@ -50,13 +50,12 @@ typedef struct geodec__harness_starts_row {
     int32_t text;
 } geodec__harness_starts_row;
 /* Starts of a place (-1: all) in one part of the texts, in order: *out [*count] in new memory. */
-GEODEC_API geodec_status geodec__harness_starts_gather(const geodec_trajectories *t, const geodec_harness_split *o,
-                                                       int64_t place, bool held_out, int64_t *count,
-                                                       geodec__harness_starts_row **out,
-                                                       geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__harness_starts_gather(const geodec_trajectories *t, const geodec_harness_split *o, int64_t place,
+                                            bool held_out, int64_t *count, geodec__harness_starts_row **out,
+                                            geodec_err *err) GEODEC_MUST_USE;
 /* Keeps a random choice of the starts, in their order; keep <= 0: all. */
-GEODEC_API void geodec__harness_starts_choose(geodec__harness_starts_row *s, int64_t *count, int64_t keep,
-                                              uint64_t seed, int64_t number);
+void geodec__harness_starts_choose(geodec__harness_starts_row *s, int64_t *count, int64_t keep, uint64_t seed,
+                                   int64_t number);
 
 /* Sums of a numerator and a denominator by text, for their ratio with its bootstrap interval over texts. The items of a
  * text are added one after another. All zero before. */
@@ -65,13 +64,13 @@ typedef struct geodec_harness_text_sums {
     int32_t text;           /* the last one */
     double *a, *b;          /* [items] */
 } geodec_harness_text_sums;
-GEODEC_API geodec_status geodec_harness_text_sums_reserve(geodec_harness_text_sums *s, int64_t items,
-                                                          geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_harness_text_sums_add(geodec_harness_text_sums *s, int32_t text, double a, double b);
+geodec_status geodec_harness_text_sums_reserve(geodec_harness_text_sums *s, int64_t items,
+                                               geodec_err *err) GEODEC_MUST_USE;
+void geodec_harness_text_sums_add(geodec_harness_text_sums *s, int32_t text, double a, double b);
 /* The ratio (0 without items) and, where counted is not NULL, the number of items; then the sums are empty again. */
-GEODEC_API geodec_status geodec_harness_text_sums_ratio(geodec_harness_text_sums *s, int64_t replicates, uint64_t seed,
-                                                        uint64_t stream, geodec_estimate *out, int64_t *counted,
-                                                        geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_harness_text_sums_clear(geodec_harness_text_sums *s);
+geodec_status geodec_harness_text_sums_ratio(geodec_harness_text_sums *s, int64_t replicates, uint64_t seed,
+                                             uint64_t stream, geodec_estimate *out, int64_t *counted,
+                                             geodec_err *err) GEODEC_MUST_USE;
+void geodec_harness_text_sums_clear(geodec_harness_text_sums *s);
 
 #endif

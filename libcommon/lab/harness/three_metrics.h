@@ -13,9 +13,8 @@ typedef struct geodec_three_metrics {
 /* Of the options count sites, held_out and seed. Zero before; GEODEC_SCARCE (fewer than 2 points), GEODEC_RANGE (n),
  * GEODEC_NUMERIC.
  */
-GEODEC_API geodec_status geodec_three_metrics_make(const geodec_harness_sites *f, int64_t n,
-                                                   const geodec_harness_split *o, geodec_three_metrics *out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_three_metrics_clear(geodec_three_metrics *m);
+geodec_status geodec_three_metrics_make(const geodec_harness_sites *f, int64_t n, const geodec_harness_split *o,
+                                        geodec_three_metrics *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_three_metrics_clear(geodec_three_metrics *m);
 
 #endif

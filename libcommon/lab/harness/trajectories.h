@@ -17,7 +17,7 @@ typedef struct geodec_harness_chart_options {
     const geodec_harness_split *split; /* which texts are held out */
     const double *basis, *mean;        /* [n][d] with orthonormal rows, [d]: this chart instead of the principal one */
 } geodec_harness_chart_options;
-GEODEC_API geodec_harness_chart_options geodec_harness_chart_defaults(void);
+geodec_harness_chart_options geodec_harness_chart_defaults(void);
 
 /* All owned; geodec_harness_charted_clear frees it. */
 typedef struct geodec_harness_charted {
@@ -41,9 +41,9 @@ typedef struct geodec_harness_charted {
  * not consecutive, and the first state of a text, which is the same in every text, is on none.
  * GEODEC_RANGE (n), GEODEC_SCARCE (the states fill fewer than n dimensions), GEODEC_NUMERIC, GEODEC_INTERRUPTED.
  * Memory: the chart's coordinates of all states, points d, d^2. */
-GEODEC_API geodec_status geodec_harness_charted_make(const geodec_activations *a, const geodec_harness_chart_options *o,
-                                                     geodec_pool *pool, const geodec_hooks *hooks,
-                                                     geodec_harness_charted *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_harness_charted_clear(geodec_harness_charted *c);
+geodec_status geodec_harness_charted_make(const geodec_activations *a, const geodec_harness_chart_options *o,
+                                          geodec_pool *pool, const geodec_hooks *hooks, geodec_harness_charted *out,
+                                          geodec_err *err) GEODEC_MUST_USE;
+void geodec_harness_charted_clear(geodec_harness_charted *c);
 
 #endif

@@ -32,7 +32,7 @@ typedef enum geodec_hjb_class {
     GEODEC_HJB_LAYERS,
     GEODEC_HJB_CLASSES
 } geodec_hjb_class;
-GEODEC_API extern const char *const geodec_hjb_names[GEODEC_HJB_CLASSES]; /* "geodesic", .. by number */
+extern const char *const geodec_hjb_names[GEODEC_HJB_CLASSES]; /* "geodesic", .. by number */
 enum { GEODEC_HJB_STEPS = 3 };
 
 typedef struct geodec_hjb_options {
@@ -44,7 +44,7 @@ typedef struct geodec_hjb_options {
     uint64_t seed;
     geodec_sweep *sweep; /* paths in slices, which are not summed up; NULL: at once */
 } geodec_hjb_options;
-GEODEC_API geodec_hjb_options geodec_hjb_defaults(void);
+geodec_hjb_options geodec_hjb_defaults(void);
 
 /* All zero where there are no paths. */
 typedef struct geodec_hjb_row {
@@ -65,11 +65,11 @@ typedef struct geodec_hjb {
 /* The classes of the cloud and the refinement; the rows of text, shuffled and layers when v is there (NULL = no
  * activations): coordinates basis (x - mean), basis [n][d], mean [d]; layer of the model for text and shuffled.
  * GEODEC_SCARCE (fewer than 6 points), GEODEC_RANGE, GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_hjb_run(const geodec_space *s, int64_t points, const double *point,
-                                        const geodec_activations *v, int64_t layer, const double *basis,
-                                        const double *mean, const geodec_hjb_options *o, geodec_pool *pool,
-                                        const geodec_hooks *hooks, geodec_hjb *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_hjb_run(const geodec_space *s, int64_t points, const double *point, const geodec_activations *v,
+                             int64_t layer, const double *basis, const double *mean, const geodec_hjb_options *o,
+                             geodec_pool *pool, const geodec_hooks *hooks, geodec_hjb *out,
+                             geodec_err *err) GEODEC_MUST_USE;
 
-GEODEC_API extern const geodec_kind geodec_hjb_kind;
+extern const geodec_kind geodec_hjb_kind;
 
 #endif

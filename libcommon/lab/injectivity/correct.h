@@ -30,7 +30,7 @@ typedef struct geodec_injectivity_options {
     uint64_t seed;
     geodec_sweep *sweep; /* anchors in slices, which are not summed up; NULL: at once */
 } geodec_injectivity_options;
-GEODEC_API geodec_injectivity_options geodec_injectivity_defaults(void);
+geodec_injectivity_options geodec_injectivity_defaults(void);
 
 /* One anchor. A radius equal to the reach was not found (censored); infinity: no bound. */
 typedef struct geodec_injectivity_anchor {
@@ -55,8 +55,8 @@ typedef struct geodec_injectivity_held_out {
     double mape_in, mape_out, mape_constant; /* mean |error| / target: in sample, held out, the others' mean */
 } geodec_injectivity_held_out;
 /* Over the entries with use[i] (NULL = all). Zero everywhere below 3 of them. */
-GEODEC_API void geodec_injectivity_leave_one_out(int64_t count, const double *raw, const double *target,
-                                                 const uint8_t *use, uint64_t seed, geodec_injectivity_held_out *out);
+void geodec_injectivity_leave_one_out(int64_t count, const double *raw, const double *target, const uint8_t *use,
+                                      uint64_t seed, geodec_injectivity_held_out *out);
 
 typedef struct geodec_injectivity {
     int64_t anchors;
@@ -69,40 +69,37 @@ typedef struct geodec_injectivity {
     double sphere, torus; /* control: relative errors of pi and of half the shortest side */
     int64_t hyperbolic;   /* control: conjugate points and meetings found where there are none */
 } geodec_injectivity;
-GEODEC_API void geodec_injectivity_clear(geodec_injectivity *r);
+void geodec_injectivity_clear(geodec_injectivity *r);
 
 /* point [points][n] of the space's chart. period [n]: lengths after which the chart repeats itself, 0 = never; NULL =
  * never. GEODEC_SCARCE (fewer than 4 points, or equal ones), GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_NOMEM,
  * GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_injectivity_run(const geodec_space *s, int64_t points, const double *point,
-                                                const double *period, const geodec_injectivity_options *o,
-                                                geodec_pool *pool, const geodec_hooks *hooks, geodec_injectivity *out,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_injectivity_run(const geodec_space *s, int64_t points, const double *point, const double *period,
+                                     const geodec_injectivity_options *o, geodec_pool *pool, const geodec_hooks *hooks,
+                                     geodec_injectivity *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 /* First conjugate point along the geodesic of x0 with g-unit v0 up to `reach`; *t = reach when there is none.
  * Between two nodes a singular value of the propagator changes sign where its polar factor turns by a reflection, which
  * counts double zeros too. *good: length up to which the path is sound. */
-GEODEC_API geodec_status geodec_injectivity_conjugate(const geodec_space *s, const double *x0, const double *v0,
-                                                      double reach, int64_t steps, double *t, double *good,
-                                                      geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_injectivity_conjugate(const geodec_space *s, const double *x0, const double *v0, double reach,
+                                           int64_t steps, double *t, double *good, geodec_err *err) GEODEC_MUST_USE;
 /* Largest sectional curvature at x by alternating maximisation over the two vectors of a plane (each step an
  * eigenproblem) from seeded planes, and the largest eigenvalue of the curvature operator. n <= 24. */
-GEODEC_API geodec_status geodec_injectivity_sectional(const geodec_space *s, const double *x, uint64_t seed,
-                                                      double *k_max, double *k_operator,
-                                                      geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_injectivity_sectional(const geodec_space *s, const double *x, uint64_t seed, double *k_max,
+                                           double *k_operator, geodec_err *err) GEODEC_MUST_USE;
 
-GEODEC_API extern const geodec_kind geodec_injectivity_kind;
+extern const geodec_kind geodec_injectivity_kind;
 /* Fills a new artifact; the caller commits. universal, nn: of the published calibration-free radius (see the
  * attributes); nn [4]: universal, mean nearest distance, its closed form for a normal cloud of the same covariance, the
  * same measured on such a cloud. */
-GEODEC_API geodec_status geodec_injectivity_write(const geodec_injectivity *r, const double nn[4], geodec_artifact *a,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_injectivity_write(const geodec_injectivity *r, const double nn[4], geodec_artifact *a,
+                                       geodec_err *err) GEODEC_MUST_USE;
 /* Those four, Euclidean, for point [points][n], points > 21. sigma of the universal formula: root mean eigenvalue of
  * the covariance of the 20 nearest neighbours, averaged. Closed form of the mean distance to the nearest of N points of
  * a normal cloud, for large N: Gamma(1 + 1/n) (N V_n)^(-1/n) sqrt(2 pi) det(Sigma)^(1/2n) (n / (n - 1))^(n/2). */
-GEODEC_API geodec_status geodec_injectivity_nearest(int64_t points, int64_t n, const double *point, uint64_t seed,
-                                                    geodec_pool *pool, double nn[4], geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_injectivity_nearest(int64_t points, int64_t n, const double *point, uint64_t seed,
+                                         geodec_pool *pool, double nn[4], geodec_err *err) GEODEC_MUST_USE;
 
 #endif

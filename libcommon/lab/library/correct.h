@@ -29,7 +29,7 @@
 #include "chain/successors.h"
 #include "linalg/surrogate.h"
 
-GEODEC_API extern const geodec_kind geodec_library_kind;
+extern const geodec_kind geodec_library_kind;
 
 enum { GEODEC_LIBRARY_RADII = 32 };
 typedef enum geodec_library_stream {
@@ -55,7 +55,7 @@ typedef struct geodec_library_options {
     uint64_t seed;
 } geodec_library_options;
 /* .25 .5 .75 1 1.5 2 3 4 6 8; 0.922; shuffle. */
-GEODEC_API geodec_library_options geodec_library_defaults(void);
+geodec_library_options geodec_library_defaults(void);
 
 typedef struct geodec_library_summary {
     int64_t queries, stored;
@@ -68,9 +68,9 @@ typedef struct geodec_library_summary {
 /* One stream at one radius. query [queries][n], in their order; hit [queries] 1 or 0 and assigned [queries] (number of
  * the record, its own new one for a miss) may be NULL. A hit goes to the Euclid-nearest record at a distance <= radius,
  * the first stored of several. GEODEC_RANGE, GEODEC_NUMERIC (not finite), GEODEC_INTERRUPTED. O(queries stored n). */
-GEODEC_API geodec_status geodec_library_run(int64_t queries, int64_t n, const double *query, double radius,
-                                            const geodec_hooks *hooks, uint8_t *hit, int64_t *assigned,
-                                            geodec_library_summary *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_library_run(int64_t queries, int64_t n, const double *query, double radius,
+                                 const geodec_hooks *hooks, uint8_t *hit, int64_t *assigned,
+                                 geodec_library_summary *out, geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct geodec_library_sweep {
     int64_t points, n, n_radii;
@@ -90,16 +90,15 @@ typedef struct geodec_library_sweep {
 /* x [points][n] in the order of the text; next NULL = next states are not known, else of the same points, whose first n
  * coordinates are compared with the states (so next->k >= n). At least 8 points.
  * GEODEC_SCARCE (fewer than 8 points, or half of them equal), GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_library_sweep_run(int64_t points, int64_t n, const double *x,
-                                                  const geodec_successors *next, const geodec_library_options *o,
-                                                  geodec_pool *pool, const geodec_hooks *hooks,
-                                                  geodec_library_sweep *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_library_sweep_clear(geodec_library_sweep *s);
+geodec_status geodec_library_sweep_run(int64_t points, int64_t n, const double *x, const geodec_successors *next,
+                                       const geodec_library_options *o, geodec_pool *pool, const geodec_hooks *hooks,
+                                       geodec_library_sweep *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_library_sweep_clear(geodec_library_sweep *s);
 /* Fills a new artifact of geodec_library_kind; the caller commits. */
-GEODEC_API geodec_status geodec_library_sweep_write(const geodec_library_sweep *s, geodec_artifact *a,
-                                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_library_sweep_write(const geodec_library_sweep *s, geodec_artifact *a,
+                                         geodec_err *err) GEODEC_MUST_USE;
 
 /* Logs the figures in words. */
-GEODEC_API void geodec_library_say(const geodec_hooks *hooks, const geodec_library_sweep *s);
+void geodec_library_say(const geodec_hooks *hooks, const geodec_library_sweep *s);
 
 #endif

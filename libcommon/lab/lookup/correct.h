@@ -12,7 +12,7 @@
 #include "base/hooks.h"
 #include "chain/metric.h"
 
-GEODEC_API extern const geodec_kind geodec_lookup_speed_kind;
+extern const geodec_kind geodec_lookup_speed_kind;
 
 typedef enum geodec_lookup_queries {
     GEODEC_LOOKUP_NEAR,
@@ -22,7 +22,7 @@ typedef enum geodec_lookup_queries {
     GEODEC_LOOKUP_CLOUD = GEODEC_LOOKUP_KINDS /* of geodec_lookup_speed_cloud alone */
 } geodec_lookup_queries;
 /* "near", "fresh", "own", "cloud". Static storage. */
-GEODEC_API const char *geodec_lookup_queries_name(geodec_lookup_queries k);
+const char *geodec_lookup_queries_name(geodec_lookup_queries k);
 
 typedef struct geodec_lookup_speed {
     geodec_lookup_queries kind;
@@ -39,16 +39,16 @@ typedef struct geodec_lookup_speed {
 
 /* Of the given kind, records, n (2..16) and condition (>= 1) in *row, the rest. brief: fewer repeats.
  * GEODEC_RANGE, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_lookup_speed_measure(uint64_t seed, bool brief, geodec_lookup_speed *row,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_lookup_speed_measure(uint64_t seed, bool brief, geodec_lookup_speed *row,
+                                          geodec_err *err) GEODEC_MUST_USE;
 /* On a cloud of at least 16 points: its points are the anchors, queries lie halfway from a point to its nearest
  * neighbour, in the metric of the field there, whose eigenvalues are raised to the power that gives `condition`; with
  * condition 0 as they are, and *row has the median condition. row->kind and row->n are set. GEODEC_SCARCE for a smaller
  * cloud. */
-GEODEC_API geodec_status geodec_lookup_speed_cloud(const geodec_metric *cloud, uint64_t seed, bool brief,
-                                                   geodec_lookup_speed *row, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_lookup_speed_cloud(const geodec_metric *cloud, uint64_t seed, bool brief, geodec_lookup_speed *row,
+                                        geodec_err *err) GEODEC_MUST_USE;
 /* Fills a new artifact; the caller commits. */
-GEODEC_API geodec_status geodec_lookup_speed_write(int64_t rows, const geodec_lookup_speed *row, geodec_artifact *a,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_lookup_speed_write(int64_t rows, const geodec_lookup_speed *row, geodec_artifact *a,
+                                        geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -19,7 +19,7 @@ typedef struct geodec_parts {
     int64_t n, room;
     geodec_parts_row *row; /* [n] */
 } geodec_parts;
-GEODEC_API void geodec_parts_free(geodec_parts *p);
+void geodec_parts_free(geodec_parts *p);
 
 typedef struct geodec_parts_options {
     uint64_t seed;
@@ -34,10 +34,10 @@ typedef struct geodec_parts_kind {
 } geodec_parts_kind;
 /* The table of the parts, ended by a row without a name. All but the timed ones give the same values with any number of
  * threads and on any machine with the same floating-point functions. */
-GEODEC_API const geodec_parts_kind *geodec_parts_kinds(void);
+const geodec_parts_kind *geodec_parts_kinds(void);
 /* Adds the rows of one part. GEODEC_NOMEM and the errors of what is measured. */
-GEODEC_API geodec_status geodec_parts_measure(const geodec_parts_kind *kind, const geodec_parts_options *o,
-                                              geodec_parts *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_parts_measure(const geodec_parts_kind *kind, const geodec_parts_options *o, geodec_parts *out,
+                                   geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- single measurements, for tests ------------------------------------------------------------------------------ */
 
@@ -49,12 +49,12 @@ typedef struct geodec_parts_scan {
 } geodec_parts_scan;
 /* doubling: every element combines with the one 2^k before it (Hillis and Steele 1986), n log2 n; else up and down a
  * tree (Blelloch 1990), 2 n. n is a power of 2, at least 2 (GEODEC_RANGE). */
-GEODEC_API geodec_status geodec_parts_scan_run(int64_t n, bool doubling, uint64_t seed, geodec_parts_scan *out,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_parts_scan_run(int64_t n, bool doubling, uint64_t seed, geodec_parts_scan *out,
+                                    geodec_err *err) GEODEC_MUST_USE;
 
 /* The dimension of the affine hull of n random points of R^d, and the share of the length of a random vector, from
  * their mean, that is orthogonal to it. n, d >= 2. */
-GEODEC_API geodec_status geodec_parts_hull(int64_t n, int64_t d, uint64_t seed, int64_t *dimension, double *outside,
-                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_parts_hull(int64_t n, int64_t d, uint64_t seed, int64_t *dimension, double *outside,
+                                geodec_err *err) GEODEC_MUST_USE;
 
 #endif

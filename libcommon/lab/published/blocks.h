@@ -30,28 +30,26 @@ typedef struct geodec_blocks_published {
  * query [queries]; 8 blocks of 4 steps of 0.05. nearest: use the metric of the nearest sample, as the printed figures
  * do; else today's accessor, which smooths the samples again.
  * GEODEC_RANGE, GEODEC_NUMERIC (a path that is not finite included), GEODEC_NOMEM, GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_blocks_published_run(int64_t points, int64_t n, const double *point, int64_t anchors,
-                                                     const int64_t *anchor, const double *velocity, int64_t queries,
-                                                     const int64_t *query, bool nearest, geodec_pool *pool,
-                                                     const geodec_hooks *hooks, geodec_blocks_published *out,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_blocks_published_run(int64_t points, int64_t n, const double *point, int64_t anchors,
+                                          const int64_t *anchor, const double *velocity, int64_t queries,
+                                          const int64_t *query, bool nearest, geodec_pool *pool,
+                                          const geodec_hooks *hooks, geodec_blocks_published *out,
+                                          geodec_err *err) GEODEC_MUST_USE;
 
-GEODEC_API extern const geodec_kind geodec_blocks_published_kind;
+extern const geodec_kind geodec_blocks_published_kind;
 /* b with the metric of the nearest sample, today with the accessor; given: the samples were given. */
-GEODEC_API geodec_status geodec_blocks_published_write(const geodec_blocks_published *b,
-                                                       const geodec_blocks_published *today, bool given,
-                                                       geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_blocks_published_write(const geodec_blocks_published *b, const geodec_blocks_published *today,
+                                            bool given, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 enum { GEODEC_PUBLISHED_BLOCKS_LIST = 4096 }; /* anchors, queries or points at most */
 /* Anchors and velocities [*found][n]: the rows (number of the point, velocity) of the text table at `path`, or, where
  * that is NULL, at random. taken [count]: points that are in use, 0 or 1. GEODEC_FORMAT, GEODEC_RANGE. */
-GEODEC_API geodec_status geodec_blocks_published_anchors(const char *path, uint64_t seed, int64_t count, int64_t n,
-                                                         int64_t *anchor, double *velocity, int64_t *found,
-                                                         uint8_t *taken, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_blocks_published_anchors(const char *path, uint64_t seed, int64_t count, int64_t n,
+                                              int64_t *anchor, double *velocity, int64_t *found, uint8_t *taken,
+                                              geodec_err *err) GEODEC_MUST_USE;
 /* Queries: numbers separated by commas, or, where the list is NULL, at random among the points that are not taken.
  * GEODEC_INVAL. */
-GEODEC_API geodec_status geodec_blocks_published_queries(const char *list, uint64_t seed, int64_t count, int64_t *query,
-                                                         int64_t *found, uint8_t *taken,
-                                                         geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_blocks_published_queries(const char *list, uint64_t seed, int64_t count, int64_t *query,
+                                              int64_t *found, uint8_t *taken, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -17,7 +17,7 @@
 #include "base/hooks.h"
 #include "lab/harness/manifold.h"
 
-GEODEC_API extern const geodec_kind geodec_coverage_published_kind;
+extern const geodec_kind geodec_coverage_published_kind;
 
 typedef enum geodec_published_smoothing {
     GEODEC_PUBLISHED_RAW,
@@ -50,23 +50,22 @@ typedef struct geodec_coverage_published {
 
 /* nulls: normal clouds of the same covariance (GEODEC_SURROGATE_GAUSSIAN), each with the same splits; 0 = none.
  * GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_NOMEM. Cost of a cloud: N metrics and 2 N field evaluations of N sites. */
-GEODEC_API geodec_status geodec_coverage_published_compute(const geodec_coverage_published_splits *splits,
-                                                           const geodec_harness_options *o, int64_t nulls,
-                                                           uint64_t seed, geodec_pool *pool, const geodec_hooks *hooks,
-                                                           geodec_coverage_published *out,
-                                                           geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_coverage_published_clear(geodec_coverage_published *c);
+geodec_status geodec_coverage_published_compute(const geodec_coverage_published_splits *splits,
+                                                const geodec_harness_options *o, int64_t nulls, uint64_t seed,
+                                                geodec_pool *pool, const geodec_hooks *hooks,
+                                                geodec_coverage_published *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_coverage_published_clear(geodec_coverage_published *c);
 /* Fills a new artifact of geodec_coverage_published_kind; the caller commits. */
-GEODEC_API geodec_status geodec_coverage_published_write(const geodec_coverage_published *c, geodec_artifact *a,
-                                                         geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_coverage_published_write(const geodec_coverage_published *c, geodec_artifact *a,
+                                              geodec_err *err) GEODEC_MUST_USE;
 
 /* The points, permutations, sizes of caches and distances of a file of draws; *s is all zero before and is cleared on
  * failure too. The errors of geodec_foreign_read. */
-GEODEC_API geodec_status geodec_coverage_published_draws(const char *draws, geodec_coverage_published_splits *s,
-                                                         geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_coverage_published_draws_clear(geodec_coverage_published_splits *s);
+geodec_status geodec_coverage_published_draws(const char *draws, geodec_coverage_published_splits *s,
+                                              geodec_err *err) GEODEC_MUST_USE;
+void geodec_coverage_published_draws_clear(geodec_coverage_published_splits *s);
 
 /* Logs the figures in words. */
-GEODEC_API void geodec_coverage_published_say(const geodec_hooks *hooks, const geodec_coverage_published *v);
+void geodec_coverage_published_say(const geodec_hooks *hooks, const geodec_coverage_published *v);
 
 #endif

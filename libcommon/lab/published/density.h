@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 
-GEODEC_API extern const geodec_kind geodec_density_published_kind;
+extern const geodec_kind geodec_density_published_kind;
 
 /* The runtime's telemetry: lines "step TAB source TAB token TAB x_1 TAB .. x_d". Lines that begin with '#' are
  * comments, of which "dim=D" sets d. Lines with fewer than four cells or with cells that are not numbers are left out
@@ -33,9 +33,8 @@ enum { GEODEC_TELEMETRY_STATES = 1 << 20, GEODEC_TELEMETRY_DIM = 1 << 16 };
 /* Reads a file that may hold anything: GEODEC_LIMIT for a line of more than 64 MiB, too many states or a too wide one;
  * GEODEC_FORMAT for states of different widths, another width than the header's, GEODEC_SCARCE for fewer than two
  * states; GEODEC_NUMERIC for a number that is not finite; GEODEC_NOTFOUND, GEODEC_IO. */
-GEODEC_API geodec_status geodec_density_telemetry_read(const char *path, geodec_telemetry *out,
-                                                       geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_density_telemetry_clear(geodec_telemetry *t);
+geodec_status geodec_density_telemetry_read(const char *path, geodec_telemetry *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_density_telemetry_clear(geodec_telemetry *t);
 
 typedef struct geodec_published_distances {
     int64_t count;
@@ -52,9 +51,9 @@ typedef struct geodec_density_published {
 } geodec_density_published;
 
 /* radius 0 = none. A state shorter than 1e-12 is at cosine distance 1 from all. O(states^2 d). */
-GEODEC_API geodec_status geodec_density_published_run(const geodec_telemetry *t, bool cosine, double radius,
-                                                      geodec_pool *pool, const geodec_hooks *hooks,
-                                                      geodec_density_published *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_density_published_clear(geodec_density_published *p);
+geodec_status geodec_density_published_run(const geodec_telemetry *t, bool cosine, double radius, geodec_pool *pool,
+                                           const geodec_hooks *hooks, geodec_density_published *out,
+                                           geodec_err *err) GEODEC_MUST_USE;
+void geodec_density_published_clear(geodec_density_published *p);
 
 #endif

@@ -14,9 +14,8 @@
 #include "lab/harness/manifold.h"
 
 /* xs [nodes][n], nodes >= 3; total, kinetic, curvature [nodes - 2] squared Euclidean lengths. GEODEC_RANGE. */
-GEODEC_API geodec_status geodec_hjb_published(const geodec_harness_manifold *m, int64_t nodes, const double *xs,
-                                              double *total, double *kinetic, double *curvature,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_hjb_published(const geodec_harness_manifold *m, int64_t nodes, const double *xs, double *total,
+                                   double *kinetic, double *curvature, geodec_err *err) GEODEC_MUST_USE;
 
 /* Means over the nodes and paths of a class, and the artifact of the three classes (geodesic, nn_walk, straight). */
 enum { GEODEC_PUBLISHED_HJB_CLASSES = 3 };
@@ -25,14 +24,14 @@ typedef struct geodec_hjb_published_means {
     double total, kinetic, curvature;
     double covariant, connection; /* of shf/residual.h in the smooth field: the control */
 } geodec_hjb_published_means;
-GEODEC_API extern const geodec_kind geodec_hjb_published_kind;
-GEODEC_API geodec_status geodec_hjb_published_write(const geodec_hjb_published_means *row, int64_t points, int64_t n,
-                                                    double sigma, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
+extern const geodec_kind geodec_hjb_published_kind;
+geodec_status geodec_hjb_published_write(const geodec_hjb_published_means *row, int64_t points, int64_t n, double sigma,
+                                         geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 /* Means of one class of paths: the dataset `name` [paths][nodes][n] of the file of draws. GEODEC_FORMAT; the errors of
  * geodec_foreign_read. */
-GEODEC_API geodec_status geodec_hjb_published_class(const char *draws, const char *name,
-                                                    const geodec_harness_manifold *m, const geodec_space *smooth,
-                                                    geodec_hjb_published_means *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_hjb_published_class(const char *draws, const char *name, const geodec_harness_manifold *m,
+                                         const geodec_space *smooth, geodec_hjb_published_means *out,
+                                         geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -29,7 +29,7 @@ typedef struct geodec_published_velocity {
 
 /* Gamma(1/k) / sqrt(pi) (V_k / N)^(1/k) sigma, V_k the volume of the unit ball: the "universal" radius. The expected
  * distance to the nearest of N points of density f is Gamma(1 + 1/k) (N V_k f)^(-1/k), with V_k in the denominator. */
-GEODEC_API double geodec_injectivity_published_universal(int64_t k, int64_t points, double sigma);
+double geodec_injectivity_published_universal(int64_t k, int64_t points, double sigma);
 
 /* ---- the whole experiment ---------------------------------------------------------------------------------------- */
 
@@ -45,30 +45,27 @@ typedef struct geodec_injectivity_published {
     geodec_injectivity_published_radius_fit fit, all;
     double cosine, error, local_cosine, local_error; /* means over the queries */
 } geodec_injectivity_published;
-GEODEC_API void geodec_injectivity_published_clear(geodec_injectivity_published *r);
+void geodec_injectivity_published_clear(geodec_injectivity_published *r);
 /* measured [anchors], or NULL: by our own samples. GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_NOMEM, GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_injectivity_published_run(int64_t points, int64_t n, const double *point,
-                                                          int64_t anchors, const int64_t *anchor,
-                                                          const double *measured, int64_t queries, const int64_t *query,
-                                                          uint64_t seed, geodec_pool *pool, const geodec_hooks *hooks,
-                                                          geodec_injectivity_published *out,
-                                                          geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API extern const geodec_kind geodec_injectivity_published_kind;
+geodec_status geodec_injectivity_published_run(int64_t points, int64_t n, const double *point, int64_t anchors,
+                                               const int64_t *anchor, const double *measured, int64_t queries,
+                                               const int64_t *query, uint64_t seed, geodec_pool *pool,
+                                               const geodec_hooks *hooks, geodec_injectivity_published *out,
+                                               geodec_err *err) GEODEC_MUST_USE;
+extern const geodec_kind geodec_injectivity_published_kind;
 /* nn [4]: as in lab/injectivity/correct.h (universal radius, nearest distance, its closed form, its null). held_out
  * [3]: on all points, correlation and mean relative error of predictions with C of the others, and that error for a
  * constant. */
-GEODEC_API geodec_status geodec_injectivity_published_write(const geodec_injectivity_published *r, const double nn[4],
-                                                            const double held_out[3], geodec_artifact *a,
-                                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_injectivity_published_write(const geodec_injectivity_published *r, const double nn[4],
+                                                 const double held_out[3], geodec_artifact *a,
+                                                 geodec_err *err) GEODEC_MUST_USE;
 
 /* The numbers of a list separated by commas; where text is NULL, `count` of `points` places, evenly spread. In new
  * memory. GEODEC_INVAL names the option. */
-GEODEC_API geodec_status geodec_injectivity_published_list(const char *text, const char *option, int64_t points,
-                                                           int64_t count, double **out, int64_t *n_out,
-                                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_injectivity_published_list(const char *text, const char *option, int64_t points, int64_t count,
+                                                double **out, int64_t *n_out, geodec_err *err) GEODEC_MUST_USE;
 /* The same as numbers of points. GEODEC_INVAL: not whole, or not below `points`. */
-GEODEC_API geodec_status geodec_injectivity_published_points(const double *x, int64_t n, int64_t points,
-                                                             const char *option, int64_t **out,
-                                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_injectivity_published_points(const double *x, int64_t n, int64_t points, const char *option,
+                                                  int64_t **out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -10,9 +10,8 @@
 
 /* control: number of paths compared with central differences of the flow. Takes ownership of the paths on success
  * (*paths is cleared). GEODEC_FORMAT: paths of another dimension. GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_published_propagators_compute(const geodec_harness_manifold *m, geodec_geodesics *paths,
-                                                              int64_t control, geodec_pool *pool,
-                                                              const geodec_hooks *hooks, geodec_propagators *out,
-                                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_published_propagators_compute(const geodec_harness_manifold *m, geodec_geodesics *paths,
+                                                   int64_t control, geodec_pool *pool, const geodec_hooks *hooks,
+                                                   geodec_propagators *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

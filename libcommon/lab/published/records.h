@@ -18,7 +18,7 @@
 #include "base/hooks.h"
 #include "lab/harness/manifold.h"
 
-GEODEC_API extern const geodec_kind geodec_records_published_kind;
+extern const geodec_kind geodec_records_published_kind;
 
 typedef struct geodec_records_published_draws {
     int64_t points, n;
@@ -54,16 +54,15 @@ typedef struct geodec_records_published {
 } geodec_records_published;
 
 /* GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_records_published_compute(const geodec_records_published_draws *d,
-                                                          const geodec_harness_options *o, geodec_pool *pool,
-                                                          const geodec_hooks *hooks, geodec_records_published *out,
-                                                          geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_records_published_clear(geodec_records_published *r);
+geodec_status geodec_records_published_compute(const geodec_records_published_draws *d, const geodec_harness_options *o,
+                                               geodec_pool *pool, const geodec_hooks *hooks,
+                                               geodec_records_published *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_records_published_clear(geodec_records_published *r);
 /* Fills a new artifact of geodec_records_published_kind; the caller commits. */
-GEODEC_API geodec_status geodec_records_published_write(const geodec_records_published *r, geodec_artifact *a,
-                                                        geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_records_published_write(const geodec_records_published *r, geodec_artifact *a,
+                                             geodec_err *err) GEODEC_MUST_USE;
 
 /* Logs the figures in words; eps: that of the draws. */
-GEODEC_API void geodec_records_published_say(const geodec_hooks *hooks, const geodec_records_published *r, double eps);
+void geodec_records_published_say(const geodec_hooks *hooks, const geodec_records_published *r, double eps);
 
 #endif

@@ -17,7 +17,7 @@
 #include "lab/harness/manifold.h"
 
 /* The figures for several cached shares. */
-GEODEC_API extern const geodec_kind geodec_substitution_published_kind;
+extern const geodec_kind geodec_substitution_published_kind;
 
 typedef struct geodec_substitution_published {
     int64_t cached, steps;
@@ -30,12 +30,11 @@ typedef struct geodec_substitution_published {
 } geodec_substitution_published;
 
 /* m fitted to all points; permutation [samples]: the first `cached` are the cache. GEODEC_RANGE, GEODEC_NUMERIC. */
-GEODEC_API geodec_status geodec_substitution_published_run(const geodec_harness_manifold *m, int64_t cached,
-                                                           const int64_t *permutation, double eps, double rho,
-                                                           geodec_substitution_published *out,
-                                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_substitution_published_run(const geodec_harness_manifold *m, int64_t cached,
+                                                const int64_t *permutation, double eps, double rho,
+                                                geodec_substitution_published *out, geodec_err *err) GEODEC_MUST_USE;
 /* Fills a new artifact with one row a share; the caller commits. */
-GEODEC_API geodec_status geodec_substitution_published_write(int64_t rows, const geodec_substitution_published *row,
-                                                             geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_substitution_published_write(int64_t rows, const geodec_substitution_published *row,
+                                                  geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

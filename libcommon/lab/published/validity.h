@@ -22,7 +22,7 @@
 #include "geometry/space.h"
 #include "lab/harness/manifold.h"
 
-GEODEC_API extern const geodec_kind geodec_validity_published_kind;
+extern const geodec_kind geodec_validity_published_kind;
 
 /* Width of the accessor of the published sphere (radius 1). */
 #define GEODEC_PUBLISHED_SPHERE_SIGMA 0.15
@@ -48,9 +48,9 @@ typedef struct geodec_validity_published_draws {
     int64_t *index;
 } geodec_validity_published_draws;
 /* The errors of geodec_foreign_read; GEODEC_RANGE (steps, a start that is no sample). *out is empty on failure. */
-GEODEC_API geodec_status geodec_validity_published_draws_read(const char *path, geodec_validity_published_draws *out,
-                                                              geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_validity_published_draws_clear(geodec_validity_published_draws *d);
+geodec_status geodec_validity_published_draws_read(const char *path, geodec_validity_published_draws *out,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+void geodec_validity_published_draws_clear(geodec_validity_published_draws *d);
 
 typedef struct geodec_validity_published {
     int64_t starts, n, n_eps, perturbations, n_tau;
@@ -65,31 +65,28 @@ typedef struct geodec_validity_published {
 } geodec_validity_published;
 
 /* GEODEC_RANGE, GEODEC_NUMERIC (input not finite), GEODEC_NOMEM, GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_validity_published_run(const geodec_harness_manifold *m,
-                                                       const geodec_published_perturbations *p, geodec_pool *pool,
-                                                       const geodec_hooks *hooks, geodec_validity_published *out,
-                                                       geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_validity_published_run(const geodec_harness_manifold *m, const geodec_published_perturbations *p,
+                                            geodec_pool *pool, const geodec_hooks *hooks,
+                                            geodec_validity_published *out, geodec_err *err) GEODEC_MUST_USE;
 /* The control: geodesics of the space by the Runge-Kutta of geometry/geodesic.h, the published rule with the space's
  * own Riemann tensor. */
-GEODEC_API geodec_status geodec_validity_published_control(const geodec_space *s,
-                                                           const geodec_published_perturbations *p, geodec_pool *pool,
-                                                           const geodec_hooks *hooks, geodec_validity_published *out,
-                                                           geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_validity_published_clear(geodec_validity_published *v);
+geodec_status geodec_validity_published_control(const geodec_space *s, const geodec_published_perturbations *p,
+                                                geodec_pool *pool, const geodec_hooks *hooks,
+                                                geodec_validity_published *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_validity_published_clear(geodec_validity_published *v);
 
 /* Fills a new artifact of geodec_validity_published_kind; the caller commits. control: the published rule with exact
  * geometry; correct: the right linear map on the same samples (geodec_validity_run); both or neither (NULL). */
-GEODEC_API geodec_status geodec_validity_published_write(const geodec_validity_published *v,
-                                                         const geodec_validity_published *control,
-                                                         const geodec_validity *correct, geodec_artifact *a,
-                                                         geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_validity_published_write(const geodec_validity_published *v,
+                                              const geodec_validity_published *control, const geodec_validity *correct,
+                                              geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 /* On the unit sphere: the published rule with exact geometry (geodec_validity_published_control), and the right map
  * (geodec_validity_run), from the velocities of the samples, which become unit vectors. `bootstrap` replicates.
  * GEODEC_NUMERIC (a velocity is zero), GEODEC_LIMIT (more lengths or tolerances than geodec_validity has). */
-GEODEC_API geodec_status geodec_validity_published_sphere(geodec_validity_published_draws *d, int64_t bootstrap,
-                                                          uint64_t seed, geodec_pool *pool, const geodec_hooks *hooks,
-                                                          geodec_validity_published *rule, geodec_validity *correct,
-                                                          geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_validity_published_sphere(geodec_validity_published_draws *d, int64_t bootstrap, uint64_t seed,
+                                               geodec_pool *pool, const geodec_hooks *hooks,
+                                               geodec_validity_published *rule, geodec_validity *correct,
+                                               geodec_err *err) GEODEC_MUST_USE;
 
 #endif

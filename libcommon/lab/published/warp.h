@@ -59,32 +59,29 @@ typedef struct geodec_warp_published_outcome {
     uint8_t *used;               /* [facts][holdouts] */
     geodec_warp_published_summary summary;
 } geodec_warp_published_outcome;
-GEODEC_API void geodec_warp_published_clear(geodec_warp_published_outcome *o);
+void geodec_warp_published_clear(geodec_warp_published_outcome *o);
 
 /* ---- the experiment: computes once the parts that all facts share
  * ------------------------------------------------------ */
 typedef struct geodec_warp_published geodec_warp_published;
 /* m stays the caller's and must outlive it. GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_warp_published_create(const geodec_harness_manifold *m, geodec_pool *pool,
-                                                      const geodec_hooks *hooks, geodec_warp_published **out,
-                                                      geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_warp_published_destroy(geodec_warp_published *w); /* NULL ok */
+geodec_status geodec_warp_published_create(const geodec_harness_manifold *m, geodec_pool *pool,
+                                           const geodec_hooks *hooks, geodec_warp_published **out,
+                                           geodec_err *err) GEODEC_MUST_USE;
+void geodec_warp_published_destroy(geodec_warp_published *w); /* NULL ok */
 
 /* Paths before any warp, for one set of samples and one path length: shared by all configurations of a sweep. Draws are
  * kept by reference. GEODEC_RANGE (an index outside the samples, fewer than 4 samples). */
 typedef struct geodec_warp_published_before geodec_warp_published_before;
-GEODEC_API geodec_status geodec_warp_published_prepare(const geodec_warp_published *w,
-                                                       const geodec_warp_published_draws *draws, int64_t steps,
-                                                       double dl, geodec_pool *pool, const geodec_hooks *hooks,
-                                                       geodec_warp_published_before **out,
-                                                       geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_warp_published_release(geodec_warp_published_before *b); /* NULL ok */
+geodec_status geodec_warp_published_prepare(const geodec_warp_published *w, const geodec_warp_published_draws *draws,
+                                            int64_t steps, double dl, geodec_pool *pool, const geodec_hooks *hooks,
+                                            geodec_warp_published_before **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_warp_published_release(geodec_warp_published_before *b); /* NULL ok */
 /* c->steps and c->dl must be those of b (GEODEC_INVAL). Facts are tasks. The caller clears out. */
-GEODEC_API geodec_status geodec_warp_published_run(const geodec_warp_published *w,
-                                                   const geodec_warp_published_before *b,
-                                                   const geodec_warp_published_config *c, geodec_pool *pool,
-                                                   const geodec_hooks *hooks, geodec_warp_published_outcome *out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_warp_published_run(const geodec_warp_published *w, const geodec_warp_published_before *b,
+                                        const geodec_warp_published_config *c, geodec_pool *pool,
+                                        const geodec_hooks *hooks, geodec_warp_published_outcome *out,
+                                        geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- the published sweeps ---------------------------------------------------------------------------------------- */
 
@@ -105,16 +102,14 @@ enum { GEODEC_PUBLISHED_WARP_ROWS = 4 + 32 + 32 };
 /* All sweeps in this order: row [GEODEC_PUBLISHED_WARP_ROWS]; with `one`, that configuration alone: row [1]. The grids
  * use the first 20 and 32 facts of the draws, or as many as there are (the harness drew others for them, from another
  * seed). */
-GEODEC_API geodec_status geodec_warp_published_sweep(const geodec_harness_manifold *m,
-                                                     const geodec_warp_published_draws *draws,
-                                                     const geodec_warp_published_config *one, geodec_pool *pool,
-                                                     const geodec_hooks *hooks, geodec_warp_published_row *row,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_warp_published_sweep(const geodec_harness_manifold *m, const geodec_warp_published_draws *draws,
+                                          const geodec_warp_published_config *one, geodec_pool *pool,
+                                          const geodec_hooks *hooks, geodec_warp_published_row *row,
+                                          geodec_err *err) GEODEC_MUST_USE;
 
 /* The published artifact; m and draws for its sizes. */
-GEODEC_API extern const geodec_kind geodec_warp_published_kind;
-GEODEC_API geodec_status geodec_warp_published_write(const geodec_warp_published_row *row, int64_t rows,
-                                                     int64_t samples, int64_t n, geodec_artifact *a,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+extern const geodec_kind geodec_warp_published_kind;
+geodec_status geodec_warp_published_write(const geodec_warp_published_row *row, int64_t rows, int64_t samples,
+                                          int64_t n, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

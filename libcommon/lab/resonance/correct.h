@@ -14,7 +14,7 @@
 #include "geometry/propagate.h"
 #include "lab/published/resonance.h"
 
-GEODEC_API extern const geodec_kind geodec_resonance_kind;
+extern const geodec_kind geodec_resonance_kind;
 
 enum { GEODEC_RESONANCE_SIZES = 2, GEODEC_RESONANCE_MOVES = 5 };
 
@@ -26,7 +26,7 @@ typedef struct geodec_resonance_options {
     uint64_t seed;
 } geodec_resonance_options;
 /* 24 directions, 7 repeats, 1 ms. */
-GEODEC_API geodec_resonance_options geodec_resonance_defaults(void);
+geodec_resonance_options geodec_resonance_defaults(void);
 
 typedef struct geodec_resonance {
     int64_t n;
@@ -47,17 +47,16 @@ typedef struct geodec_resonance {
 
 /* The path from x0 with velocity v0 [n]. GEODEC_NUMERIC when it breaks down, GEODEC_SCARCE when its flow
  * leaves the range of numbers. */
-GEODEC_API geodec_status geodec_resonance_compute(const geodec_space *s, const double *x0, const double *v0,
-                                                  const geodec_resonance_options *o, geodec_resonance *out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_resonance_compute(const geodec_space *s, const double *x0, const double *v0,
+                                       const geodec_resonance_options *o, geodec_resonance *out,
+                                       geodec_err *err) GEODEC_MUST_USE;
 /* The published propagator phi [n][n]: costs and the product compared with itself, as published; no trajectories. */
-GEODEC_API geodec_status geodec_resonance_published(int64_t n, const double *phi, const geodec_resonance_options *o,
-                                                    geodec_resonance *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_resonance_published(int64_t n, const double *phi, const geodec_resonance_options *o,
+                                         geodec_resonance *out, geodec_err *err) GEODEC_MUST_USE;
 /* Fills a new artifact; the caller commits. */
-GEODEC_API geodec_status geodec_resonance_write(const geodec_resonance *r, geodec_artifact *a,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_resonance_write(const geodec_resonance *r, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 /* Logs the figures in words. */
-GEODEC_API void geodec_resonance_say(const geodec_hooks *hooks, const geodec_resonance *r);
+void geodec_resonance_say(const geodec_hooks *hooks, const geodec_resonance *r);
 
 #endif

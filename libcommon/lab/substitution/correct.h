@@ -34,7 +34,7 @@ typedef enum geodec_substitution_method {
     GEODEC_SUBSTITUTE_OTHER,
     GEODEC_SUBSTITUTES
 } geodec_substitution_method;
-GEODEC_API extern const char *const geodec_substitution_method_names[]; /* "stay", .. by number, then NULL */
+extern const char *const geodec_substitution_method_names[]; /* "stay", .. by number, then NULL */
 
 typedef struct geodec_substitution_data {
     int64_t records, queries, n, d;
@@ -52,15 +52,14 @@ typedef struct geodec_substitution_predictions {
 } geodec_substitution_predictions;
 /* ridge: of the regression, in mean variances. GEODEC_SCARCE (fewer than 2 records), GEODEC_NUMERIC (not finite),
  * GEODEC_INTERRUPTED. The same bytes for any number of threads. */
-GEODEC_API geodec_status geodec_substitution_predict(const geodec_substitution_data *s, double ridge, uint64_t seed,
-                                                     geodec_pool *pool, const geodec_hooks *hooks,
-                                                     geodec_substitution_predictions *out,
-                                                     geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_substitution_clear(geodec_substitution_predictions *p);
+geodec_status geodec_substitution_predict(const geodec_substitution_data *s, double ridge, uint64_t seed,
+                                          geodec_pool *pool, const geodec_hooks *hooks,
+                                          geodec_substitution_predictions *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_substitution_clear(geodec_substitution_predictions *p);
 
 enum { GEODEC_SUBSTITUTION_SHARES = 5 };
 /* 5, 10, 25, 50 and 100 % of the queries. */
-GEODEC_API extern const double geodec_substitution_shares[GEODEC_SUBSTITUTION_SHARES];
+extern const double geodec_substitution_shares[GEODEC_SUBSTITUTION_SHARES];
 typedef struct geodec_substitution {
     int64_t records, queries, n, broken;
     double radius[GEODEC_SUBSTITUTION_SHARES];                             /* largest g-distance of the share */
@@ -73,19 +72,18 @@ typedef struct geodec_substitution {
 } geodec_substitution;
 /* token [GEODEC_SUBSTITUTES][queries] of the predictions, wanted [queries] of the true states; text [queries], queries
  * of a text follow each other. */
-GEODEC_API geodec_status geodec_substitution_figures(const geodec_substitution_data *s,
-                                                     const geodec_substitution_predictions *p, const int32_t *token,
-                                                     const int32_t *wanted, const int32_t *text, int64_t replicates,
-                                                     uint64_t seed, geodec_substitution *out,
-                                                     geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API double geodec_substitution_speedup(const geodec_substitution *s, double share);
+geodec_status geodec_substitution_figures(const geodec_substitution_data *s, const geodec_substitution_predictions *p,
+                                          const int32_t *token, const int32_t *wanted, const int32_t *text,
+                                          int64_t replicates, uint64_t seed, geodec_substitution *out,
+                                          geodec_err *err) GEODEC_MUST_USE;
+double geodec_substitution_speedup(const geodec_substitution *s, double share);
 
-GEODEC_API extern const geodec_kind geodec_substitution_kind;
+extern const geodec_kind geodec_substitution_kind;
 /* Fills a new artifact; the caller commits. split: what was held out (geodec_split_name). */
-GEODEC_API geodec_status geodec_substitution_write(const geodec_substitution *s, const char *split, geodec_artifact *a,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_substitution_write(const geodec_substitution *s, const char *split, geodec_artifact *a,
+                                        geodec_err *err) GEODEC_MUST_USE;
 
 /* Logs the figures in words. */
-GEODEC_API void geodec_substitution_say(const geodec_hooks *hooks, const geodec_substitution *s);
+void geodec_substitution_say(const geodec_hooks *hooks, const geodec_substitution *s);
 
 #endif

@@ -30,8 +30,8 @@ typedef struct geodec_substitution_work {
 
 /* Records are pairs of consecutive states of training texts at the last layer, queries those of held-out texts.
  * GEODEC_SCARCE when there are fewer than two of either. */
-GEODEC_API geodec_status geodec_substitution_measure(geodec_substitution_work *w, geodec_substitution *out,
-                                                     geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_substitution_work_clear(geodec_substitution_work *w);
+geodec_status geodec_substitution_measure(geodec_substitution_work *w, geodec_substitution *out,
+                                          geodec_err *err) GEODEC_MUST_USE;
+void geodec_substitution_work_clear(geodec_substitution_work *w);
 
 #endif

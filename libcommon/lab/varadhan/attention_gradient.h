@@ -32,10 +32,9 @@ typedef struct geodec_attention_gradients {
 /* token [length]: a text from its beginning; layer 0 .. n_layer - 1: boundary of the states, input of the block whose
  * attention is examined. basis [n][d_model]. Queries of one row should follow each other. Errors: GEODEC_RANGE, those
  * of reference/attended.h. A gradient that is zero has inside and along 0. */
-GEODEC_API geodec_status geodec_attention_gradient(const geodec_reference *r, int32_t layer, const int32_t *token,
-                                                   int64_t length, int64_t queries, const geodec_attention_query *query,
-                                                   int64_t n, const double *basis,
-                                                   const geodec_attention_gradients *out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_attention_gradient(const geodec_reference *r, int32_t layer, const int32_t *token, int64_t length,
+                                        int64_t queries, const geodec_attention_query *query, int64_t n,
+                                        const double *basis, const geodec_attention_gradients *out,
+                                        geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -39,19 +39,18 @@ typedef struct geodec_varadhan_asked {
 /* A seeded choice of held-out states of `layer` as queries of the block after it, each with K different keys of its own
  * text: at random, or (near) two of them the nearest in the chart. Position 0 is no key: it is the same state in every
  * text. GEODEC_SCARCE when fewer than two states have enough keys. */
-GEODEC_API geodec_status geodec_varadhan_ask(const geodec_varadhan_cases *s, const geodec_harness_charted *c,
-                                             int32_t layer, bool near, geodec_varadhan_asked *out,
-                                             geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_varadhan_asked_clear(geodec_varadhan_asked *g);
+geodec_status geodec_varadhan_ask(const geodec_varadhan_cases *s, const geodec_harness_charted *c, int32_t layer,
+                                  bool near, geodec_varadhan_asked *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_varadhan_asked_clear(geodec_varadhan_asked *g);
 
 /* For geodec_harness_charts_fitted and its like, ctx: the cases. GEODEC_LIMIT: too many. */
-GEODEC_API geodec_status geodec_varadhan_cases_add(void *ctx, const geodec_harness_charted *c, int64_t index,
-                                                   const geodec_harness_sites *f, const char *metric,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_varadhan_cases_add(void *ctx, const geodec_harness_charted *c, int64_t index,
+                                        const geodec_harness_sites *f, const char *metric,
+                                        geodec_err *err) GEODEC_MUST_USE;
 /* Fills a new artifact of geodec_varadhan_kind; the caller commits. */
-GEODEC_API geodec_status geodec_varadhan_cases_write(const geodec_varadhan_cases *s, geodec_artifact *a,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_varadhan_cases_write(const geodec_varadhan_cases *s, geodec_artifact *a,
+                                          geodec_err *err) GEODEC_MUST_USE;
 /* Logs the figures in words. */
-GEODEC_API void geodec_varadhan_cases_say(const geodec_hooks *hooks, const geodec_varadhan_cases *s);
+void geodec_varadhan_cases_say(const geodec_hooks *hooks, const geodec_varadhan_cases *s);
 
 #endif

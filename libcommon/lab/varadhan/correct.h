@@ -45,7 +45,7 @@ typedef enum geodec_varadhan_direction {
     GEODEC_VARADHAN_NOISE,
     GEODEC_VARADHAN_DIRECTIONS
 } geodec_varadhan_direction;
-GEODEC_API extern const char *const geodec_varadhan_names[]; /* "log", .. by number, then NULL */
+extern const char *const geodec_varadhan_names[]; /* "log", .. by number, then NULL */
 
 /* Queries in a chart, those of a text contiguous. columns: the heads, and last all heads together. */
 typedef struct geodec_varadhan_queries {
@@ -63,7 +63,7 @@ typedef struct geodec_varadhan_options {
     int64_t replicates; /* of the bootstrap; default 400 */
     uint64_t seed;
 } geodec_varadhan_options;
-GEODEC_API geodec_varadhan_options geodec_varadhan_defaults(void);
+geodec_varadhan_options geodec_varadhan_defaults(void);
 
 /* First index of the two: 0 every head by itself, 1 all heads together. */
 typedef struct geodec_varadhan {
@@ -79,12 +79,12 @@ typedef struct geodec_varadhan {
 
 /* Metric and split as three_metrics.h takes them. Bytes do not depend on threads. geodec_varadhan_clear frees *out.
  * GEODEC_RANGE, GEODEC_NUMERIC (not finite), GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_varadhan_run(const geodec_varadhan_queries *q, const geodec_harness_sites *f,
-                                             const geodec_harness_split *split, const geodec_varadhan_options *o,
-                                             geodec_pool *pool, const geodec_hooks *hooks, geodec_varadhan *out,
-                                             geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_varadhan_clear(geodec_varadhan *v);
+geodec_status geodec_varadhan_run(const geodec_varadhan_queries *q, const geodec_harness_sites *f,
+                                  const geodec_harness_split *split, const geodec_varadhan_options *o,
+                                  geodec_pool *pool, const geodec_hooks *hooks, geodec_varadhan *out,
+                                  geodec_err *err) GEODEC_MUST_USE;
+void geodec_varadhan_clear(geodec_varadhan *v);
 
-GEODEC_API extern const geodec_kind geodec_varadhan_kind;
+extern const geodec_kind geodec_varadhan_kind;
 
 #endif

@@ -31,19 +31,19 @@ typedef struct geodec_velocity_predictions {
  * layer before, and the difference of the sink layer (2/3 of the depth) to the embedding. Where the last layer is kept
  * and there is a model: directions by its most probable next tokens (their embedding, the centroid of 32, the mean
  * training state of the best one), and the mean state of the true next token as the bound. *out is all zero before. */
-GEODEC_API geodec_status geodec_velocity_predict(const geodec_velocity_cases *s, const geodec_harness_charted *c,
-                                                 int32_t layer, int64_t count, const int64_t *row,
-                                                 geodec_velocity_predictions *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_velocity_predictions_clear(geodec_velocity_predictions *p);
+geodec_status geodec_velocity_predict(const geodec_velocity_cases *s, const geodec_harness_charted *c, int32_t layer,
+                                      int64_t count, const int64_t *row, geodec_velocity_predictions *out,
+                                      geodec_err *err) GEODEC_MUST_USE;
+void geodec_velocity_predictions_clear(geodec_velocity_predictions *p);
 
 /* For geodec_harness_charts_fitted and its like, ctx: the cases. GEODEC_LIMIT: too many. */
-GEODEC_API geodec_status geodec_velocity_cases_add(void *ctx, const geodec_harness_charted *c, int64_t index,
-                                                   const geodec_harness_sites *f, const char *metric,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_velocity_cases_add(void *ctx, const geodec_harness_charted *c, int64_t index,
+                                        const geodec_harness_sites *f, const char *metric,
+                                        geodec_err *err) GEODEC_MUST_USE;
 /* Fills a new artifact of geodec_velocity_kind; the caller commits. */
-GEODEC_API geodec_status geodec_velocity_cases_write(const geodec_velocity_cases *s, geodec_artifact *a,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_velocity_cases_write(const geodec_velocity_cases *s, geodec_artifact *a,
+                                          geodec_err *err) GEODEC_MUST_USE;
 /* Logs the figures in words. */
-GEODEC_API void geodec_velocity_cases_say(const geodec_hooks *hooks, const geodec_velocity_cases *s);
+void geodec_velocity_cases_say(const geodec_hooks *hooks, const geodec_velocity_cases *s);
 
 #endif

@@ -53,7 +53,7 @@ typedef enum geodec_velocity_initial_surrogate {
     GEODEC_INITIAL_TARGET,
     GEODEC_INITIAL_SURROGATES
 } geodec_velocity_initial_surrogate;
-GEODEC_API extern const char *const geodec_velocity_initial_names[]; /* "mean", .. by number, then NULL */
+extern const char *const geodec_velocity_initial_names[]; /* "mean", .. by number, then NULL */
 
 typedef struct geodec_velocity_initial_options {
     int64_t starts;     /* at most so many, a seeded choice; default 100 */
@@ -64,13 +64,13 @@ typedef struct geodec_velocity_initial_options {
     int64_t replicates; /* of the bootstrap; default 400 */
     uint64_t seed;
 } geodec_velocity_initial_options;
-GEODEC_API geodec_velocity_initial_options geodec_velocity_initial_defaults(void);
+geodec_velocity_initial_options geodec_velocity_initial_defaults(void);
 
 /* Rows of t->x at which predictions are made, rising: *row [*count], freed by the caller with geodec_mem_free.
  * GEODEC_SCARCE (fewer than 2). */
-GEODEC_API geodec_status geodec_velocity_initial_starts(const geodec_trajectories *t, const geodec_harness_split *split,
-                                                        const geodec_velocity_initial_options *o, int64_t *count,
-                                                        int64_t **row, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_velocity_initial_starts(const geodec_trajectories *t, const geodec_harness_split *split,
+                                             const geodec_velocity_initial_options *o, int64_t *count, int64_t **row,
+                                             geodec_err *err) GEODEC_MUST_USE;
 
 /* Predicted next states of the surrogates that need a model or other layers, at those rows in their order: [starts][n],
  * NaN where there is none; NULL: not predicted. Those of the other surrogates are not read. */
@@ -91,13 +91,12 @@ typedef struct geodec_velocity_initial {
 
 /* t: token by token (no places). Bytes do not depend on threads. GEODEC_RANGE, GEODEC_NUMERIC (not finite),
  * GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_velocity_initial_run(const geodec_trajectories *t, const geodec_harness_sites *f,
-                                                     const geodec_velocity_initial_ends *ends,
-                                                     const geodec_harness_split *split,
-                                                     const geodec_velocity_initial_options *o, geodec_pool *pool,
-                                                     const geodec_hooks *hooks, geodec_velocity_initial *out,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_velocity_initial_run(const geodec_trajectories *t, const geodec_harness_sites *f,
+                                          const geodec_velocity_initial_ends *ends, const geodec_harness_split *split,
+                                          const geodec_velocity_initial_options *o, geodec_pool *pool,
+                                          const geodec_hooks *hooks, geodec_velocity_initial *out,
+                                          geodec_err *err) GEODEC_MUST_USE;
 
-GEODEC_API extern const geodec_kind geodec_velocity_kind;
+extern const geodec_kind geodec_velocity_kind;
 
 #endif

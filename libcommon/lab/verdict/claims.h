@@ -12,7 +12,7 @@
 #include "lab/verdict/rule.h"
 #include "lab/verdict/values.h"
 
-GEODEC_API extern const char *const geodec_claim_words[]; /* NULL at the end */
+extern const char *const geodec_claim_words[]; /* NULL at the end */
 /* The word of a row with a broken reference. */
 #define GEODEC_CLAIM_BROKEN "error"
 
@@ -36,17 +36,17 @@ typedef struct geodec_claim_verdict {
 /* Reads and checks a fragment; GEODEC_FORMAT names file and line. Errors are: a reference to a table's row by its
  * number; rules with only one deciding word, or whose last rule decides; `reproduced` with a condition without P; a
  * condition that needs a value that the row does not have; an unreachable branch. */
-GEODEC_API geodec_status geodec_claims_read(const char *path, geodec_claims *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_claims_free(geodec_claims *c);
+geodec_status geodec_claims_read(const char *path, geodec_claims *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_claims_free(geodec_claims *c);
 /* The five values; @MODEL and @FILE in a reference are replaced by `model` (its folder of results) and `file` (the
  * model file's name without .gguf, as in tables of several models). A broken reference sets *broken, and `sentence` has
  * the reason. */
-GEODEC_API geodec_status geodec_claim_values(const geodec_claim *c, geodec_references *refs, const char *model,
-                                             const char *file, geodec_values *values, bool *broken,
-                                             char sentence[GEODEC_SENTENCE_MAX], geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_claim_values(const geodec_claim *c, geodec_references *refs, const char *model, const char *file,
+                                  geodec_values *values, bool *broken, char sentence[GEODEC_SENTENCE_MAX],
+                                  geodec_err *err) GEODEC_MUST_USE;
 /* The verdict on given values. If a value that a condition needs is missing, the verdict is the last rule's word, with
  * the reason. If all values are known and no condition holds, it is `undecidable`. */
-GEODEC_API geodec_status geodec_claim_decide(const geodec_claim *c, geodec_values *values, geodec_claim_verdict *out,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_claim_decide(const geodec_claim *c, geodec_values *values, geodec_claim_verdict *out,
+                                  geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -30,18 +30,18 @@ typedef enum geodec_expr_state {
 typedef geodec_expr_state (*geodec_expr_lookup)(void *ctx, const char *name, double *value);
 
 /* Parses a condition. GEODEC_FORMAT with the position of the error, GEODEC_LIMIT. Free with geodec_expr_free. */
-GEODEC_API geodec_status geodec_expr_parse(const char *text, geodec_expr **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_expr_free(geodec_expr *e); /* NULL ok */
+geodec_status geodec_expr_parse(const char *text, geodec_expr **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_expr_free(geodec_expr *e); /* NULL ok */
 
 /* GEODEC_NOTFOUND: a value that is needed is missing, NaN or infinite (the message names it); GEODEC_NUMERIC: an
  * intermediate result is not finite, as after a division by zero. */
-GEODEC_API geodec_status geodec_expr_eval(const geodec_expr *e, geodec_expr_lookup lookup, void *ctx, double *out,
-                                          geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_expr_eval(const geodec_expr *e, geodec_expr_lookup lookup, void *ctx, double *out,
+                               geodec_err *err) GEODEC_MUST_USE;
 
 /* The names in the condition, each once, in the order of first use; NULL past the last. *asked: the name occurs in
  * known() or isnan(); *needed: it occurs elsewhere. Either pointer may be NULL. */
-GEODEC_API const char *geodec_expr_name(const geodec_expr *e, int i, bool *asked, bool *needed);
+const char *geodec_expr_name(const geodec_expr *e, int i, bool *asked, bool *needed);
 /* The numbers in the condition (without the decimals of same); false past the last. */
-GEODEC_API bool geodec_expr_number(const geodec_expr *e, int i, double *value);
+bool geodec_expr_number(const geodec_expr *e, int i, double *value);
 
 #endif

@@ -28,7 +28,7 @@
 #define GEODEC_NOT_MEASURED "not measured"
 #define GEODEC_UNKNOWN_MOST 0.1 /* share of unknown tokens of a text that is still measured */
 enum { GEODEC_LEAST_ITEMS = 4 };
-GEODEC_API extern const char *const geodec_headline_words[]; /* NULL at the end */
+extern const char *const geodec_headline_words[]; /* NULL at the end */
 
 /* NAME >= number: units. */
 typedef struct geodec_least {
@@ -58,16 +58,15 @@ typedef struct geodec_headline_verdict {
 /* Reads and checks a table of rules: columns, keys, references (not to a table's row by its number), templates, names.
  * A rule other than `none` must have at least two words and a least sample, and all its branches must be reachable.
  * GEODEC_FORMAT names file and line. */
-GEODEC_API geodec_status geodec_headline_read(const char *path, geodec_headline *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_headline_free(geodec_headline *h);
+geodec_status geodec_headline_read(const char *path, geodec_headline *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_headline_free(geodec_headline *h);
 /* The values of a row, in order; references are read from `refs` (data: replaces @DATA). A value that cannot be read is
  * missing and has the reason. With refs NULL only the syntax is checked. */
-GEODEC_API geodec_status geodec_headline_values(const geodec_headline_row *row, geodec_references *refs,
-                                                const char *data, geodec_values *values,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_headline_values(const geodec_headline_row *row, geodec_references *refs, const char *data,
+                                     geodec_values *values, geodec_err *err) GEODEC_MUST_USE;
 /* The verdict on given values. unknown: share of the text's tokens that the vocabulary does not have; NaN: not known,
  * which changes nothing. */
-GEODEC_API geodec_status geodec_headline_decide(const geodec_headline_row *row, geodec_values *values, double unknown,
-                                                geodec_headline_verdict *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_headline_decide(const geodec_headline_row *row, geodec_values *values, double unknown,
+                                     geodec_headline_verdict *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

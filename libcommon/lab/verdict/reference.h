@@ -26,22 +26,21 @@ enum { GEODEC_REFERENCE_MAX = 4096 };
 typedef struct geodec_references geodec_references;
 
 /* root, kinds: must outlive the object. Artifacts stay open until closed. */
-GEODEC_API geodec_status geodec_references_open(const char *root, const geodec_kind *const *kinds, int n_kinds,
-                                                geodec_references **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_references_close(geodec_references *r); /* NULL ok */
+geodec_status geodec_references_open(const char *root, const geodec_kind *const *kinds, int n_kinds,
+                                     geodec_references **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_references_close(geodec_references *r); /* NULL ok */
 
 /* GEODEC_NOTFOUND: the value does not exist (no file, not measured, a missing optional member, no row with that key).
  * Any other failure: the reference is broken (no such name in the kind, no such column, a wrong number of indices,
  * several rows, a damaged file). */
-GEODEC_API geodec_status geodec_reference_read(geodec_references *r, const char *text, char value[GEODEC_REFERENCE_MAX],
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_reference_read(geodec_references *r, const char *text, char value[GEODEC_REFERENCE_MAX],
+                                    geodec_err *err) GEODEC_MUST_USE;
 /* The reason why FILE was not measured: the first line of FILE.not-measured; false when there is none. */
-GEODEC_API bool geodec_reference_reason(const geodec_references *r, const char *file,
-                                        char reason[GEODEC_REFERENCE_MAX]);
+bool geodec_reference_reason(const geodec_references *r, const char *file, char reason[GEODEC_REFERENCE_MAX]);
 /* The artifact of the file in a reference, for its provenance. */
-GEODEC_API geodec_status geodec_reference_artifact(geodec_references *r, const char *file, const geodec_artifact **out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_reference_artifact(geodec_references *r, const char *file, const geodec_artifact **out,
+                                        geodec_err *err) GEODEC_MUST_USE;
 /* Whether the text has the form of a reference; by_index: it names a table's cell by the number of its row. */
-GEODEC_API geodec_status geodec_reference_check(const char *text, bool *by_index, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_reference_check(const char *text, bool *by_index, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -24,25 +24,25 @@ typedef struct geodec_values {
 } geodec_values;
 
 /* Adds a missing value. GEODEC_INVAL: a bad or duplicate name; GEODEC_LIMIT. */
-GEODEC_API geodec_status geodec_values_add(geodec_values *v, const char *name, geodec_value **out,
-                                           geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_value *geodec_values_find(geodec_values *v, const char *name); /* NULL when there is none */
+geodec_status geodec_values_add(geodec_values *v, const char *name, geodec_value **out,
+                                geodec_err *err) GEODEC_MUST_USE;
+geodec_value *geodec_values_find(geodec_values *v, const char *name); /* NULL when there is none */
 /* Sets the text: a finite number, NaN, infinity, or neither ("", "-", words). */
-GEODEC_API void geodec_value_set(geodec_value *v, const char *text);
+void geodec_value_set(geodec_value *v, const char *text);
 /* The number in a printed figure: "46.9 %", "557,056". */
-GEODEC_API void geodec_value_set_printed(geodec_value *v, const char *text);
-GEODEC_API void geodec_value_missing(geodec_value *v, const char *reason);
+void geodec_value_set_printed(geodec_value *v, const char *text);
+void geodec_value_missing(geodec_value *v, const char *reason);
 /* A geodec_expr_lookup; ctx is a geodec_values. */
-GEODEC_API geodec_expr_state geodec_values_lookup(void *ctx, const char *name, double *value);
+geodec_expr_state geodec_values_lookup(void *ctx, const char *name, double *value);
 
 /* Replaces the words {word, replacement, .., NULL} and, with values, $NAME in a reference. GEODEC_NOTFOUND: a value
  * that the reference needs is missing; GEODEC_FORMAT: no such value; GEODEC_LIMIT. */
-GEODEC_API geodec_status geodec_values_expand(geodec_values *v, const char *const *words, const char *text, char *out,
-                                              size_t room, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_values_expand(geodec_values *v, const char *const *words, const char *text, char *out, size_t room,
+                                   geodec_err *err) GEODEC_MUST_USE;
 /* A template with {NAME} or {NAME:FORMAT}: g3 (significant digits), f2 (decimals), p1 (percent of a share, with
  * decimals), i (rounded to a whole number), s (the text). Without a format: the text, long numbers with five digits. A
  * missing value is a dash. GEODEC_FORMAT: an unknown name or format. */
-GEODEC_API geodec_status geodec_values_fill(const geodec_values *v, const char *template, char *out, size_t room,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_values_fill(const geodec_values *v, const char *template, char *out, size_t room,
+                                 geodec_err *err) GEODEC_MUST_USE;
 
 #endif

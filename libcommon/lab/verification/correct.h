@@ -50,7 +50,7 @@ typedef struct geodec_verification_about {
     double limit;      /* largest deviation that passes */
     double limit_diff; /* the same where derivatives of a given metric had to be taken by differences */
 } geodec_verification_about;
-GEODEC_API extern const geodec_verification_about geodec_verification_abouts[GEODEC_VERIFY_CHECKS];
+extern const geodec_verification_about geodec_verification_abouts[GEODEC_VERIFY_CHECKS];
 
 /* Borrowed arrays; all but x and g may be NULL. Row-major with a leading [points]. */
 typedef struct geodec_verification_field {
@@ -81,7 +81,7 @@ typedef struct geodec_verification {
     int32_t notes; /* probable causes of a failure */
     char note[GEODEC_VERIFY_NOTES][GEODEC_VERIFY_NOTE];
 } geodec_verification;
-GEODEC_API void geodec_verification_clear(geodec_verification *v);
+void geodec_verification_clear(geodec_verification *v);
 
 typedef struct geodec_verification_options {
     const double *curvature; /* the constant curvature the space must have; NULL = not known */
@@ -90,20 +90,19 @@ typedef struct geodec_verification_options {
     int64_t bianchi;         /* points at which the second Bianchi identity is tested (2 n tensors each), evenly spread
                                 among all; default 16 */
 } geodec_verification_options;
-GEODEC_API geodec_verification_options geodec_verification_defaults(void);
+geodec_verification_options geodec_verification_defaults(void);
 
 /* A space at points x [points][n]. Where the space has no dg (UNSUPPORTED), the differences take its place. A point
  * outside the chart is an error. GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_NOMEM, GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_verification_space(const geodec_space *s, int64_t points, const double *x,
-                                                   const geodec_verification_options *o, geodec_pool *pool,
-                                                   const geodec_hooks *hooks, geodec_verification *out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_verification_space(const geodec_space *s, int64_t points, const double *x,
+                                        const geodec_verification_options *o, geodec_pool *pool,
+                                        const geodec_hooks *hooks, geodec_verification *out,
+                                        geodec_err *err) GEODEC_MUST_USE;
 /* Arrays; all values finite. When a check fails, the conventions of other packages are tried and notes name those
  * that would fit. */
-GEODEC_API geodec_status geodec_verification_arrays(const geodec_verification_field *f,
-                                                    const geodec_verification_options *o, geodec_pool *pool,
-                                                    const geodec_hooks *hooks, geodec_verification *out,
-                                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_verification_arrays(const geodec_verification_field *f, const geodec_verification_options *o,
+                                         geodec_pool *pool, const geodec_hooks *hooks, geodec_verification *out,
+                                         geodec_err *err) GEODEC_MUST_USE;
 
 /* The checker on spaces known in closed form (sphere, hyperbolic space and both Euclidean charts in several dimensions,
  * flat torus, polar plane, normal distributions), as spaces and as arrays; then on the same arrays with one fault each
@@ -124,14 +123,14 @@ typedef struct geodec_verification_control {
     geodec_verification_fault fault[GEODEC_VERIFY_FAULTS];
     bool pass;
 } geodec_verification_control;
-GEODEC_API geodec_status geodec_verification_controls(uint64_t seed, geodec_verification_control *out,
-                                                      geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_verification_controls(uint64_t seed, geodec_verification_control *out,
+                                           geodec_err *err) GEODEC_MUST_USE;
 
 /* The verification artifact. */
-GEODEC_API extern const geodec_kind geodec_verification_kind;
+extern const geodec_kind geodec_verification_kind;
 /* Fills a new artifact; the caller commits. x [points][n]; subject: the name of the checked geometry. */
-GEODEC_API geodec_status geodec_verification_write(const geodec_verification *v, const double *x, const char *subject,
-                                                   const geodec_verification_control *c, geodec_artifact *a,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_verification_write(const geodec_verification *v, const double *x, const char *subject,
+                                        const geodec_verification_control *c, geodec_artifact *a,
+                                        geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -11,20 +11,18 @@ typedef struct geodec_verification_input {
 } geodec_verification_input;
 
 /* Whether the file begins as an artifact does. */
-GEODEC_API bool geodec_verification_input_is_artifact(const char *path);
+bool geodec_verification_input_is_artifact(const char *path);
 /* The datasets points and g of a group, and dg, gamma, dgamma, riemann, ricci and scalar_curvature where they are
  * there; *f borrows from *a, which the caller clears on failure too. GEODEC_FORMAT: a dimension outside 1..64; the
  * errors of geodec_foreign_read. */
-GEODEC_API geodec_status geodec_verification_input_read(const char *path, const char *group,
-                                                        geodec_verification_input *a, geodec_verification_field *f,
-                                                        geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_verification_input_clear(geodec_verification_input *a); /* all zero is allowed */
+geodec_status geodec_verification_input_read(const char *path, const char *group, geodec_verification_input *a,
+                                             geodec_verification_field *f, geodec_err *err) GEODEC_MUST_USE;
+void geodec_verification_input_clear(geodec_verification_input *a); /* all zero is allowed */
 /* Up to `samples` points of the metric, evenly spread, then those half-way to the nearest neighbour of each, where the
  * space is defined there: *out [*count][n] in new memory. */
-GEODEC_API geodec_status geodec_verification_input_points(const geodec_metric *m, const geodec_space *space,
-                                                          int64_t samples, double **out, int64_t *count,
-                                                          geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_verification_input_points(const geodec_metric *m, const geodec_space *space, int64_t samples,
+                                               double **out, int64_t *count, geodec_err *err) GEODEC_MUST_USE;
 /* Whether the metric's kind has constant curvature, and which. */
-GEODEC_API bool geodec_verification_input_curvature(const geodec_metric *m, double *k);
+bool geodec_verification_input_curvature(const geodec_metric *m, double *k);
 
 #endif

@@ -7,15 +7,14 @@
 #include <stdio.h>
 
 /* Checks that failed. */
-GEODEC_API int geodec_verification_report_failures(const geodec_verification *v);
-GEODEC_API void geodec_verification_report_text(const geodec_verification *v, const geodec_verification_control *c,
-                                                const char *subject, FILE *out);
+int geodec_verification_report_failures(const geodec_verification *v);
+void geodec_verification_report_text(const geodec_verification *v, const geodec_verification_control *c,
+                                     const char *subject, FILE *out);
 /* To the file `path`, or to `standard` when it is "-". GEODEC_IO. */
-GEODEC_API geodec_status geodec_verification_report_json(const geodec_verification *v,
-                                                         const geodec_verification_control *c, const char *subject,
-                                                         const char *path, FILE *standard,
-                                                         geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_verification_report_tsv(const geodec_verification *v, const char *path, FILE *standard,
-                                                        geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_verification_report_json(const geodec_verification *v, const geodec_verification_control *c,
+                                              const char *subject, const char *path, FILE *standard,
+                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_verification_report_tsv(const geodec_verification *v, const char *path, FILE *standard,
+                                             geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -45,7 +45,7 @@ typedef struct geodec_warp_options {
     uint64_t seed;
     geodec_sweep *sweep; /* facts in slices, which are not summed up; NULL: at once */
 } geodec_warp_options;
-GEODEC_API geodec_warp_options geodec_warp_defaults(void);
+geodec_warp_options geodec_warp_defaults(void);
 
 /* Aggregates of a cell (strength, width, place). */
 typedef struct geodec_warp_cell {
@@ -73,24 +73,21 @@ typedef struct geodec_warp {
 /* point [points][n], points >= 3. Facts are tasks; a fact's random numbers depend on the seed and its number alone.
  * GEODEC_RANGE, GEODEC_SCARCE (fewer than 3 points or 2 dimensions, all points on a line, every fact breaks down
  * unwarped), GEODEC_NUMERIC (points outside the chart), GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_warp_run(const geodec_space *s, int64_t points, const double *point,
-                                         const geodec_warp_options *o, geodec_pool *pool, const geodec_hooks *hooks,
-                                         geodec_warp *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_warp_clear(geodec_warp *w);
+geodec_status geodec_warp_run(const geodec_space *s, int64_t points, const double *point, const geodec_warp_options *o,
+                              geodec_pool *pool, const geodec_hooks *hooks, geodec_warp *out,
+                              geodec_err *err) GEODEC_MUST_USE;
+void geodec_warp_clear(geodec_warp *w);
 /* The same in a space of constant curvature 1 (the unit sphere) or 0 (flat, g = 4 I), where every figure can be
  * checked: seeded points, uniform in the ball |x| < 1/2 of the chart. */
-GEODEC_API geodec_status geodec_warp_exact(int32_t n, double curvature, const geodec_warp_options *o, geodec_pool *pool,
-                                           const geodec_hooks *hooks, geodec_warp *out,
-                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_warp_exact(int32_t n, double curvature, const geodec_warp_options *o, geodec_pool *pool,
+                                const geodec_hooks *hooks, geodec_warp *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* The artifact: the metric's own experiment and the two exact spaces. */
-GEODEC_API extern const geodec_kind geodec_warp_kind;
-GEODEC_API geodec_status geodec_warp_write(const geodec_warp *field, const geodec_warp *sphere, const geodec_warp *flat,
-                                           const geodec_warp_options *o, geodec_artifact *a,
-                                           geodec_err *err) GEODEC_MUST_USE;
+extern const geodec_kind geodec_warp_kind;
+geodec_status geodec_warp_write(const geodec_warp *field, const geodec_warp *sphere, const geodec_warp *flat,
+                                const geodec_warp_options *o, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 /* Logs the figures in words; what: name of the space. */
-GEODEC_API void geodec_warp_say(const geodec_hooks *hooks, const char *what, const geodec_warp *w,
-                                const geodec_warp_options *o);
+void geodec_warp_say(const geodec_hooks *hooks, const char *what, const geodec_warp *w, const geodec_warp_options *o);
 
 #endif

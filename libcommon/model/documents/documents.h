@@ -48,10 +48,10 @@ enum {
 };
 
 #define GEODEC_SEPARATOR_CHOICES "auto|jsonl|mark|blank|line|window|none"
-GEODEC_API const char *geodec_documents_separator_name(geodec_documents_separator s);
+const char *geodec_documents_separator_name(geodec_documents_separator s);
 /* GEODEC_INVAL for an unknown word. */
-GEODEC_API geodec_status geodec_documents_separator_of(const char *word, geodec_documents_separator *out,
-                                                       geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_documents_separator_of(const char *word, geodec_documents_separator *out,
+                                            geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct geodec_documents_options {
     geodec_documents_separator separator;
@@ -80,17 +80,16 @@ typedef struct geodec_documents {
 } geodec_documents;
 
 /* name: of the source, for messages. text must outlive the result. Free with geodec_documents_free. */
-GEODEC_API geodec_status geodec_documents_read(const char *name, const char *text, size_t n,
-                                               const geodec_documents_options *o, geodec_documents *out,
-                                               geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_documents_free(geodec_documents *d);
+geodec_status geodec_documents_read(const char *name, const char *text, size_t n, const geodec_documents_options *o,
+                                    geodec_documents *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_documents_free(geodec_documents *d);
 
 /* Tokens of each document with BOS if the vocabulary's rule has one, into tokens [d->n] (NULL ok), and their sum. */
-GEODEC_API geodec_status geodec_documents_count(const geodec_documents *d, const geodec_tokenizer *t, int64_t *tokens,
-                                                int64_t *sum, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_documents_count(const geodec_documents *d, const geodec_tokenizer *t, int64_t *tokens,
+                                     int64_t *sum, geodec_err *err) GEODEC_MUST_USE;
 /* All documents as one text, separated by an empty line; rule none: the text unchanged. Inside d, or new memory in
  * *own, which the caller frees. */
-GEODEC_API geodec_status geodec_documents_run(const geodec_documents *d, const char **text, size_t *n, char **own,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_documents_run(const geodec_documents *d, const char **text, size_t *n, char **own,
+                                   geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -11,24 +11,21 @@ typedef struct geodec__cut {
     int64_t bytes;
 } geodec__cut;
 
-GEODEC_API geodec_status geodec__cut_add(geodec__cut *c, const char *text, int64_t begin, int64_t end, geodec_err *err);
+geodec_status geodec__cut_add(geodec__cut *c, const char *text, int64_t begin, int64_t end, geodec_err *err);
 /* Line from `at` on: its end without CR and newline; returns where the next begins (n at the end). */
-GEODEC_API int64_t geodec__cut_line(const char *text, int64_t n, int64_t at, int64_t *end);
-GEODEC_API bool geodec__cut_is_blank(const char *text, int64_t begin, int64_t end);
+int64_t geodec__cut_line(const char *text, int64_t n, int64_t at, int64_t *end);
+bool geodec__cut_is_blank(const char *text, int64_t begin, int64_t end);
 
-GEODEC_API geodec_status geodec__cut_marks(const char *text, int64_t n, geodec__cut *out, int64_t *marks,
-                                           geodec_err *err);
+geodec_status geodec__cut_marks(const char *text, int64_t n, geodec__cut *out, int64_t *marks, geodec_err *err);
 /* least: smallest size of a document in bytes, if there are as many (0: no joining). */
-GEODEC_API geodec_status geodec__cut_blank(const char *text, int64_t n, int64_t least, geodec__cut *out,
-                                           geodec_err *err);
-GEODEC_API geodec_status geodec__cut_lines(const char *text, int64_t n, geodec__cut *out, geodec_err *err);
-GEODEC_API geodec_status geodec__cut_windows(const char *text, int64_t n, int64_t bytes, geodec__cut *out,
-                                             geodec_err *err);
+geodec_status geodec__cut_blank(const char *text, int64_t n, int64_t least, geodec__cut *out, geodec_err *err);
+geodec_status geodec__cut_lines(const char *text, int64_t n, geodec__cut *out, geodec_err *err);
+geodec_status geodec__cut_windows(const char *text, int64_t n, int64_t bytes, geodec__cut *out, geodec_err *err);
 
 /* Fills d from JSON Lines; d->own holds the text. GEODEC_FORMAT, GEODEC_LIMIT with file and line. */
-GEODEC_API geodec_status geodec__documents_jsonl(const char *name, const char *text, int64_t n, geodec_documents *d,
-                                                 geodec_err *err);
+geodec_status geodec__documents_jsonl(const char *name, const char *text, int64_t n, geodec_documents *d,
+                                      geodec_err *err);
 /* Whether the first line that is not blank begins with a brace. */
-GEODEC_API bool geodec__jsonl_detect(const char *text, int64_t n);
+bool geodec__jsonl_detect(const char *text, int64_t n);
 
 #endif

@@ -26,7 +26,7 @@ typedef struct geodec_plan_sizes {
 } geodec_plan_sizes;
 
 /* The sizes of a full run. */
-GEODEC_API geodec_plan_sizes geodec_plan_sizes_defaults(void);
+geodec_plan_sizes geodec_plan_sizes_defaults(void);
 
 typedef struct geodec_plan_model {
     int64_t context, layers, width, vocabulary;
@@ -51,12 +51,11 @@ typedef struct geodec_plan {
 
 /* length: tokens of each document, BOS included (geodec_documents_count). GEODEC_RANGE for sizes or a context below 1.
  */
-GEODEC_API geodec_status geodec_plan_make(const geodec_plan_model *m, const geodec_documents *d, const int64_t *length,
-                                          const geodec_plan_sizes *asked, geodec_plan *out,
-                                          geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_plan_make(const geodec_plan_model *m, const geodec_documents *d, const int64_t *length,
+                               const geodec_plan_sizes *asked, geodec_plan *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Number and size of the prompts that `have` tokens of text give: as requested if they fit; else shorter ones, down to
  * GEODEC_PROMPT_LEAST tokens, else fewer; *count 0 when there is no token. */
-GEODEC_API void geodec_plan_prompts(int64_t have, int64_t *count, int64_t *length);
+void geodec_plan_prompts(int64_t have, int64_t *count, int64_t *length);
 
 #endif

@@ -22,18 +22,15 @@ typedef struct geodec_tokenize_options {
 /* text [n] of the file `path`, which errors name. Everything is computed before the first byte goes to o->out, where a
  * failed write shows in ferror. GEODEC_FORMAT: text that is not UTF-8, no token id, no conversation; the errors of
  * geodec_documents_read and geodec_chat_render. */
-GEODEC_API geodec_status geodec_tokenize_text(const geodec_tokenize_options *o, const geodec_tokenizer *t,
-                                              const char *path, const char *text, size_t n,
-                                              geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_tokenize_documents(const geodec_tokenize_options *o, const geodec_tokenizer *t,
-                                                   const char *path, const char *text, size_t n,
-                                                   geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_tokenize_conversation(const geodec_tokenize_options *o, const geodec_gguf *g,
-                                                      const geodec_tokenizer *t, const char *path, const char *json,
-                                                      size_t n, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_tokenize_text(const geodec_tokenize_options *o, const geodec_tokenizer *t, const char *path,
+                                   const char *text, size_t n, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_tokenize_documents(const geodec_tokenize_options *o, const geodec_tokenizer *t, const char *path,
+                                        const char *text, size_t n, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_tokenize_conversation(const geodec_tokenize_options *o, const geodec_gguf *g,
+                                           const geodec_tokenizer *t, const char *path, const char *json, size_t n,
+                                           geodec_err *err) GEODEC_MUST_USE;
 /* The text of ids. */
-GEODEC_API geodec_status geodec_tokenize_decode(const geodec_tokenize_options *o, const geodec_tokenizer *t,
-                                                const char *path, const char *text, size_t n,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_tokenize_decode(const geodec_tokenize_options *o, const geodec_tokenizer *t, const char *path,
+                                     const char *text, size_t n, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -23,7 +23,7 @@ typedef struct geodec_needle_options {
     int32_t trials;      /* trials of each depth */
     uint64_t seed;
 } geodec_needle_options;
-GEODEC_API geodec_needle_options geodec_needle_defaults(void);
+geodec_needle_options geodec_needle_defaults(void);
 
 typedef struct geodec_needle_depth {
     double depth;         /* share of the text before the needle */
@@ -36,15 +36,15 @@ typedef struct geodec_needle_result {
     geodec_needle_depth *depth;    /* [depths] */
     geodec_estimate hits, control; /* over all depths */
 } geodec_needle_result;
-GEODEC_API void geodec_needle_free(geodec_needle_result *r);
+void geodec_needle_free(geodec_needle_result *r);
 
 /* The same bytes for the same seed. GEODEC_RANGE (options), GEODEC_FORMAT (empty, not UTF-8), GEODEC_SCARCE (shorter
  * than two windows), GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_needle_run(const geodec_scorer_evaluation *e, const geodec_needle_options *o,
-                                           const char *text, size_t n, const geodec_hooks *hooks,
-                                           geodec_needle_result *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_needle_run(const geodec_scorer_evaluation *e, const geodec_needle_options *o, const char *text,
+                                size_t n, const geodec_hooks *hooks, geodec_needle_result *out,
+                                geodec_err *err) GEODEC_MUST_USE;
 
 /* A table with a row a depth, and one over all. */
-GEODEC_API geodec_status geodec_needle_table(FILE *out, const geodec_needle_result *r, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_needle_table(FILE *out, const geodec_needle_result *r, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

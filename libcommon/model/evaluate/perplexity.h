@@ -71,15 +71,15 @@ typedef struct geodec_perplexity_result {
     double merged, against_merged;    /* share of tokens and heads merged in the cache (kv_merge) */
     geodec_perplexity_window *window; /* [windows], in order of the text */
 } geodec_perplexity_result;
-GEODEC_API void geodec_perplexity_free(geodec_perplexity_result *r);
+void geodec_perplexity_free(geodec_perplexity_result *r);
 
 /* q NULL: no second model. GEODEC_CHECKSUM when the two tokenize differently, GEODEC_RANGE for options out of range,
  * GEODEC_FORMAT for a text that is empty or not UTF-8, GEODEC_SCARCE for one too short to score a token. result is
  * filled on success; the caller frees it. */
-GEODEC_API geodec_status geodec_perplexity_text(const geodec_scorer_evaluation *p, const geodec_scorer_evaluation *q,
-                                                const geodec_perplexity_options *o, const char *text, size_t n,
-                                                geodec_perplexity_result *result, geodec_pool *pool,
-                                                const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_perplexity_text(const geodec_scorer_evaluation *p, const geodec_scorer_evaluation *q,
+                                     const geodec_perplexity_options *o, const char *text, size_t n,
+                                     geodec_perplexity_result *result, geodec_pool *pool, const geodec_hooks *hooks,
+                                     geodec_err *err) GEODEC_MUST_USE;
 
 /* The windows of n tokens, for tests: window i is (BOS if bos, and) tokens first .. first+count-1; positions from
  * `scored` on (BOS counts) are scored. */
@@ -88,9 +88,8 @@ typedef struct geodec_perplexity_span {
     int64_t first, count, scored;
 } geodec_perplexity_span;
 /* Number of windows of n tokens; bos: the tokenizer begins texts with BOS. */
-GEODEC_API int64_t geodec_perplexity_count(const geodec_perplexity_options *o, bool bos, int64_t n);
-GEODEC_API geodec_perplexity_span geodec_perplexity_span_at(const geodec_perplexity_options *o, bool bos, int64_t n,
-                                                            int64_t i);
+int64_t geodec_perplexity_count(const geodec_perplexity_options *o, bool bos, int64_t n);
+geodec_perplexity_span geodec_perplexity_span_at(const geodec_perplexity_options *o, bool bos, int64_t n, int64_t i);
 
 /* Perplexities of several texts as a table and as JSON. */
 typedef struct geodec_perplexity_report {
@@ -102,14 +101,13 @@ typedef struct geodec_perplexity_report {
 } geodec_perplexity_report;
 
 /* The head of a JSON file, which appears under its name at the end. */
-GEODEC_API geodec_status geodec_perplexity_report_begin_json(geodec_perplexity_report *s, const char *path,
-                                                             const char *command_line, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_perplexity_report_begin_json(geodec_perplexity_report *s, const char *path,
+                                                  const char *command_line, geodec_err *err) GEODEC_MUST_USE;
 /* A text: its name, fingerprint, the rule by which it was divided, and how many documents that gave. */
-GEODEC_API geodec_status geodec_perplexity_report_add(geodec_perplexity_report *s, const char *text, const char *sha256,
-                                                      const char *separator, int64_t documents,
-                                                      const geodec_perplexity_result *r,
-                                                      geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_perplexity_report_end(geodec_perplexity_report *s, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_perplexity_report_abandon(geodec_perplexity_report *s); /* all zero is allowed */
+geodec_status geodec_perplexity_report_add(geodec_perplexity_report *s, const char *text, const char *sha256,
+                                           const char *separator, int64_t documents, const geodec_perplexity_result *r,
+                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_perplexity_report_end(geodec_perplexity_report *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec_perplexity_report_abandon(geodec_perplexity_report *s); /* all zero is allowed */
 
 #endif

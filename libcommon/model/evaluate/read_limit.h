@@ -8,11 +8,10 @@
 typedef struct geodec_read_limit geodec_read_limit;
 
 /* A buffer of eight last-level caches, at least 256 MiB, with every page touched. */
-GEODEC_API geodec_status geodec_read_limit_create(geodec_pool *pool, geodec_read_limit **out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_read_limit_destroy(geodec_read_limit *r); /* NULL ok */
+geodec_status geodec_read_limit_create(geodec_pool *pool, geodec_read_limit **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_read_limit_destroy(geodec_read_limit *r); /* NULL ok */
 /* Bytes a second of one pass over the buffer: the best of the patterns (one stream a thread or four, with and without
  * software prefetch). */
-GEODEC_API double geodec_read_limit_measure(geodec_read_limit *r);
+double geodec_read_limit_measure(geodec_read_limit *r);
 
 #endif

@@ -26,7 +26,7 @@ typedef enum geodec_residual_what {
     GEODEC_RESIDUAL_FEED
 } geodec_residual_what;
 enum { GEODEC_RESIDUALS = 3 };
-GEODEC_API const char *geodec_residual_name(geodec_residual_what w); /* "state", "attention", "feed" */
+const char *geodec_residual_name(geodec_residual_what w); /* "state", "attention", "feed" */
 
 typedef struct geodec_residual_options {
     int32_t window;      /* tokens, BOS included; >= 2 */
@@ -52,20 +52,19 @@ typedef struct geodec_residual_profile {
     geodec_residual_layer *layer; /* [L + 1] */
     geodec_residual_fit fit[GEODEC_RESIDUALS];
 } geodec_residual_profile;
-GEODEC_API void geodec_residual_free(geodec_residual_profile *p);
+void geodec_residual_free(geodec_residual_profile *p);
 
 /* e: exact or fast arithmetic; with attnres the stream as the norms read it. The same bytes for any pool. GEODEC_RANGE
  * (options), GEODEC_UNSUPPORTED (float64), GEODEC_FORMAT (empty, not UTF-8), GEODEC_SCARCE, GEODEC_NUMERIC,
  * GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_residual_run(const geodec_scorer_evaluation *e, const geodec_residual_options *o,
-                                             const char *text, size_t n, geodec_pool *pool, const geodec_hooks *hooks,
-                                             geodec_residual_profile *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_residual_run(const geodec_scorer_evaluation *e, const geodec_residual_options *o, const char *text,
+                                  size_t n, geodec_pool *pool, const geodec_hooks *hooks, geodec_residual_profile *out,
+                                  geodec_err *err) GEODEC_MUST_USE;
 
 /* Tables: a row a layer; the exponents of growth. */
-GEODEC_API geodec_status geodec_residual_layers_table(FILE *out, const geodec_model *m,
-                                                      const geodec_residual_profile *p,
-                                                      geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_residual_fits_table(const char *path, const geodec_model *m,
-                                                    const geodec_residual_profile *p, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_residual_layers_table(FILE *out, const geodec_model *m, const geodec_residual_profile *p,
+                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_residual_fits_table(const char *path, const geodec_model *m, const geodec_residual_profile *p,
+                                         geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -38,23 +38,22 @@ typedef struct geodec_routing_profile {
     int64_t *count;              /* [n_layer][n_expert] choices */
     double random_gini, random_repeat;
 } geodec_routing_profile;
-GEODEC_API void geodec_routing_free(geodec_routing_profile *p);
+void geodec_routing_free(geodec_routing_profile *p);
 
 /* Of n >= 1 counts; NaN if all are 0. */
-GEODEC_API geodec_status geodec_routing_gini(int64_t n, const int64_t *count, double *gini,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_routing_gini(int64_t n, const int64_t *count, double *gini, geodec_err *err) GEODEC_MUST_USE;
 
 /* The same bytes with any pool. GEODEC_UNSUPPORTED (no experts, float64), GEODEC_RANGE (options), GEODEC_FORMAT (empty,
  * not UTF-8), GEODEC_SCARCE (too short). */
-GEODEC_API geodec_status geodec_routing_run(const geodec_scorer_evaluation *e, const geodec_routing_options *o,
-                                            const char *text, size_t n, geodec_pool *pool, const geodec_hooks *hooks,
-                                            geodec_routing_profile *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_routing_run(const geodec_scorer_evaluation *e, const geodec_routing_options *o, const char *text,
+                                 size_t n, geodec_pool *pool, const geodec_hooks *hooks, geodec_routing_profile *out,
+                                 geodec_err *err) GEODEC_MUST_USE;
 
 /* A row for each layer with experts, and one of means over them. */
-GEODEC_API geodec_status geodec_routing_table(FILE *out, const geodec_model *m, const geodec_routing_profile *p,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_routing_table(FILE *out, const geodec_model *m, const geodec_routing_profile *p,
+                                   geodec_err *err) GEODEC_MUST_USE;
 /* A row for each expert: model, layer, expert, choices, load. */
-GEODEC_API geodec_status geodec_routing_loads_table(const char *path, const geodec_model *m,
-                                                    const geodec_routing_profile *p, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_routing_loads_table(const char *path, const geodec_model *m, const geodec_routing_profile *p,
+                                         geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -27,37 +27,35 @@ typedef struct geodec_scorer_evaluation {
 } geodec_scorer_evaluation;
 
 /* "exact", "fast" or "float64"; "f32", "f16", "q8_0", "q4_0" or "f64". Static storage. */
-GEODEC_API const char *geodec_scorer_evaluation_arithmetic(const geodec_scorer_evaluation *e);
-GEODEC_API const char *geodec_scorer_evaluation_kv(const geodec_scorer_evaluation *e);
+const char *geodec_scorer_evaluation_arithmetic(const geodec_scorer_evaluation *e);
+const char *geodec_scorer_evaluation_kv(const geodec_scorer_evaluation *e);
 
 enum { GEODEC_SCORER_ROWS = 64 /* largest number of rows of a step */ };
 
 /* Tokens of a text without BOS, in new memory that the caller frees. parse_special: control and unknown tokens that the
  * text names are these tokens. GEODEC_FORMAT: not UTF-8. */
-GEODEC_API geodec_status geodec_scorer_tokens(const geodec_tokenizer *t, const char *text, size_t n, bool parse_special,
-                                              int32_t **token, int64_t *count, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_scorer_tokens(const geodec_tokenizer *t, const char *text, size_t n, bool parse_special,
+                                   int32_t **token, int64_t *count, geodec_err *err) GEODEC_MUST_USE;
 /* The most probable token of logits [n]; the lowest of equal ones. */
-GEODEC_API int64_t geodec_scorer_argmax(const double *logits, int64_t n);
+int64_t geodec_scorer_argmax(const double *logits, int64_t n);
 
 /* Reads windows of at most `window` tokens, one at a time, on the caller's thread. */
 typedef struct geodec_scorer geodec_scorer;
-GEODEC_API geodec_status geodec_scorer_create(const geodec_scorer_evaluation *e, int32_t window, geodec_scorer **out,
-                                              geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_scorer_destroy(geodec_scorer *s); /* NULL ok */
+geodec_status geodec_scorer_create(const geodec_scorer_evaluation *e, int32_t window, geodec_scorer **out,
+                                   geodec_err *err) GEODEC_MUST_USE;
+void geodec_scorer_destroy(geodec_scorer *s); /* NULL ok */
 /* The windows that will begin, in order: window writes the tokens of the i-th and returns their number; 0: behind the
  * last. While experts stream, as many windows as memory allows are then read in one pass, whatever the steps; no value
  * depends on it. Without this call a step is a pass. */
 typedef int32_t (*geodec_scorer_windows)(void *ctx, int64_t i, int32_t *token);
-GEODEC_API void geodec_scorer_expect(geodec_scorer *s, geodec_scorer_windows windows, void *ctx);
+void geodec_scorer_expect(geodec_scorer *s, geodec_scorer_windows windows, void *ctx);
 /* Begins a window of n tokens (kept by the caller while it is read). */
-GEODEC_API geodec_status geodec_scorer_begin(geodec_scorer *s, const int32_t *token, int32_t n,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_scorer_begin(geodec_scorer *s, const int32_t *token, int32_t n, geodec_err *err) GEODEC_MUST_USE;
 /* Reads its next n (1 to GEODEC_SCORER_ROWS) tokens; want [n]: rows whose logits will be read. */
-GEODEC_API geodec_status geodec_scorer_step(geodec_scorer *s, int32_t n, const bool *want,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_scorer_step(geodec_scorer *s, int32_t n, const bool *want, geodec_err *err) GEODEC_MUST_USE;
 /* geodec_session_kv_merges; none in float64. */
-GEODEC_API geodec_kv_merges geodec_scorer_merges(const geodec_scorer *s);
+geodec_kv_merges geodec_scorer_merges(const geodec_scorer *s);
 /* Logits of row i of the last step (selected there), as float64, into out [n_vocab]. */
-GEODEC_API void geodec_scorer_row(const geodec_scorer *s, int32_t i, double *out);
+void geodec_scorer_row(const geodec_scorer *s, int32_t i, double *out);
 
 #endif

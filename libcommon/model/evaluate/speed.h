@@ -62,18 +62,17 @@ typedef struct geodec_speed_result {
 } geodec_speed_result;
 
 /* Errors: those of opening the model and its session; GEODEC_RANGE for options out of range; GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_speed_run(const char *path, const geodec_speed_options *o, const geodec_hooks *hooks,
-                                          geodec_speed_result *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_speed_run(const char *path, const geodec_speed_options *o, const geodec_hooks *hooks,
+                               geodec_speed_result *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Bytes of the file's tensors that one token of one sequence reads. */
-GEODEC_API int64_t geodec_speed_token_bytes(const geodec_model *m);
+int64_t geodec_speed_token_bytes(const geodec_model *m);
 
 /* Widths from a list separated by commas, "none" for none. GEODEC_INVAL. */
-GEODEC_API geodec_status geodec_speed_widths(const char *widths, geodec_speed_options *o,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_speed_widths(const char *widths, geodec_speed_options *o, geodec_err *err) GEODEC_MUST_USE;
 /* The measurements as a table and as JSON; file: the model's name. */
-GEODEC_API geodec_status geodec_speed_table(FILE *out, const geodec_speed_result *r, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_speed_json(FILE *out, const char *file, const geodec_speed_options *o,
-                                           const geodec_speed_result *r, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_speed_table(FILE *out, const geodec_speed_result *r, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_speed_json(FILE *out, const char *file, const geodec_speed_options *o,
+                                const geodec_speed_result *r, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -14,11 +14,11 @@
 
 /* "all", "last", "every:8", "0:128"; buf of GEODEC_EXPORT_POSITIONS_ROOM bytes. Returns buf. */
 enum { GEODEC_EXPORT_POSITIONS_ROOM = 64 };
-GEODEC_API const char *geodec_export_positions_text(const geodec_export_options *o, char *buf);
+const char *geodec_export_positions_text(const geodec_export_options *o, char *buf);
 
 /* Attributes documents and tokens (total read) of an artifact made by geodec_export_run or _assemble. */
-GEODEC_API geodec_status geodec_export_counts(geodec_artifact *out, const geodec_export_summary *summary,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_export_counts(geodec_artifact *out, const geodec_export_summary *summary,
+                                   geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- shards ----------------------------------------------------------------------------------------------------- */
 
@@ -46,32 +46,32 @@ typedef struct geodec_export_sharding {
     int rank, ranks;
 } geodec_export_sharding;
 
-GEODEC_API geodec_status geodec_export_shards(const geodec_model *m, const geodec_export_options *o,
-                                              const geodec_export_source *source, const geodec_export_sharding *h,
-                                              geodec_export_summary *summary, geodec_pool *pool,
-                                              const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_export_shards(const geodec_model *m, const geodec_export_options *o,
+                                   const geodec_export_source *source, const geodec_export_sharding *h,
+                                   geodec_export_summary *summary, geodec_pool *pool, const geodec_hooks *hooks,
+                                   geodec_err *err) GEODEC_MUST_USE;
 /* Fills a new artifact from `shards` unfinished shards: the bytes that geodec_export_run would write. */
-GEODEC_API geodec_status geodec_export_assemble(const geodec_model *m, const geodec_export_options *o,
-                                                const char *folder, int64_t shards, geodec_artifact *out,
-                                                const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_export_assemble(const geodec_model *m, const geodec_export_options *o, const char *folder,
+                                     int64_t shards, geodec_artifact *out, const geodec_hooks *hooks,
+                                     geodec_err *err) GEODEC_MUST_USE;
 /* Removes index and shards, finished or not, and then the folder if it is empty. It is no error if there are none. */
-GEODEC_API geodec_status geodec_export_shards_remove(const char *folder, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_export_shards_remove(const char *folder, geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- two sources ------------------------------------------------------------------------------------------------ */
 
 /* The documents of a text, tokenized with BOS. Documents and tokenizer must outlive the source. */
-GEODEC_API geodec_status geodec_export_source_text(const geodec_documents *d, const geodec_tokenizer *t,
-                                                   geodec_export_source *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_export_source_text(const geodec_documents *d, const geodec_tokenizer *t, geodec_export_source *out,
+                                        geodec_err *err) GEODEC_MUST_USE;
 /* Token file: one sequence a line, decimal ids separated by spaces (including BOS, if any). Anything else, an id
  * outside 0 .. n_vocab-1 and a file without ids are errors; the message names the line. The text must outlive the
  * source. */
-GEODEC_API geodec_status geodec_export_source_tokens(const char *name, const char *text, size_t n, int32_t n_vocab,
-                                                     geodec_export_source *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_export_source_tokens(const char *name, const char *text, size_t n, int32_t n_vocab,
+                                          geodec_export_source *out, geodec_err *err) GEODEC_MUST_USE;
 /* Frees a source of either kind; {0} is allowed. */
-GEODEC_API void geodec_export_source_close(geodec_export_source *s);
+void geodec_export_source_close(geodec_export_source *s);
 
 /* Rows to keep: all, last, every:K or FROM:TO. GEODEC_INVAL names the option. */
-GEODEC_API geodec_status geodec_export_parse_positions(const char *positions, geodec_export_options *o,
-                                                       geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_export_parse_positions(const char *positions, geodec_export_options *o,
+                                            geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -17,11 +17,10 @@ typedef struct geodec_fisher_medians {
 /* g [points][n][n], in new memory: G = J^T F J of the next token's distribution in the cloud's first n directions, with
  * `ridge` times the mean eigenvalue on the diagonal. GEODEC_CHECKSUM when the cloud's points are not rows of the
  * states; the errors of geodec_fisher_metric and geodec_fisher_regularise. */
-GEODEC_API geodec_status geodec_fisher_of_cloud(const geodec_model_states *s, const geodec_cloud *cloud, int64_t n,
-                                                double ridge, const geodec_hooks *hooks, double **g,
-                                                geodec_fisher_medians *medians, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_fisher_of_cloud(const geodec_model_states *s, const geodec_cloud *cloud, int64_t n, double ridge,
+                                     const geodec_hooks *hooks, double **g, geodec_fisher_medians *medians,
+                                     geodec_err *err) GEODEC_MUST_USE;
 /* g = exp((1 - weight) log(m) + weight log(g)) at each point of m, in place. GEODEC_NUMERIC. */
-GEODEC_API geodec_status geodec_fisher_blend(const geodec_metric *m, double weight, double *g,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_fisher_blend(const geodec_metric *m, double weight, double *g, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -35,28 +35,26 @@ typedef struct geodec_fisher_states {
  * order, dlogits_v read from row swap[v]: a head unrelated to p. Both or neither NULL. Time and bytes as above; memory
  * about 64 MiB and the logits. The pool is the reference's. Errors: GEODEC_RANGE (layer, n, missing tokens),
  * GEODEC_NUMERIC (not finite), GEODEC_INTERRUPTED, those of reference.h. */
-GEODEC_API geodec_status geodec_fisher_metric(const geodec_reference *r, const geodec_fisher_states *s, int64_t n,
-                                              const double *basis, const int32_t *swap, const geodec_hooks *hooks,
-                                              double *g, double *control, double *entropy,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_fisher_metric(const geodec_reference *r, const geodec_fisher_states *s, int64_t n,
+                                   const double *basis, const int32_t *swap, const geodec_hooks *hooks, double *g,
+                                   double *control, double *entropy, geodec_err *err) GEODEC_MUST_USE;
 
 /* A permutation of 0..n-1 for `swap`, a function of the seed. */
-GEODEC_API void geodec_fisher_swap(int64_t n, uint64_t seed, int32_t *swap);
+void geodec_fisher_swap(int64_t n, uint64_t seed, int32_t *swap);
 
 /* g' = g + (ridge tr(g) / n) I for each of count matrices [n][n], in place; eigenvalues below 1e-12 of the median
  * tr(g) / n are then lifted to it. trace [count] of g before; condition [count] of g'; floored [count] eigenvalues that
  * were lifted. Any of the three may be NULL. GEODEC_NUMERIC when g is not finite, or zero at half of the states or
  * more; GEODEC_RANGE (ridge < 0). */
-GEODEC_API geodec_status geodec_fisher_regularise(int64_t count, int64_t n, double ridge, double *g, double *trace,
-                                                  double *condition, int32_t *floored, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_fisher_regularise(int64_t count, int64_t n, double ridge, double *g, double *trace,
+                                       double *condition, int32_t *floored, geodec_err *err) GEODEC_MUST_USE;
 
 /* The divergence that the metric approximates: kl[j] = KL(p(x_i) || p(y_j)) in nats, and form[j] = u^T G u / 2 with the
  * metric of the whole stream (u = y_j - x_i, no chart), for pairs j = 0 .. pairs-1: state i = of[j] of s is replaced by
  * moved[j] (moved [pairs][d_model]), everything before it kept. form may be NULL. Pairs of one state should be
  * contiguous. Errors as geodec_fisher_metric. */
-GEODEC_API geodec_status geodec_fisher_divergence(const geodec_reference *r, const geodec_fisher_states *s,
-                                                  int64_t pairs, const int64_t *of, const double *moved,
-                                                  const geodec_hooks *hooks, double *kl, double *form,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_fisher_divergence(const geodec_reference *r, const geodec_fisher_states *s, int64_t pairs,
+                                       const int64_t *of, const double *moved, const geodec_hooks *hooks, double *kl,
+                                       double *form, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

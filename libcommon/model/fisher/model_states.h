@@ -16,16 +16,15 @@ typedef struct geodec_model_states {
 } geodec_model_states;
 
 /* Reads the rows' attributes of the activations; they must outlive *out. Nothing is left open on failure. */
-GEODEC_API geodec_status geodec_model_states_read(const geodec_artifact *activations, geodec_model_states *out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_model_states_read(const geodec_artifact *activations, geodec_model_states *out,
+                                       geodec_err *err) GEODEC_MUST_USE;
 /* m is borrowed. GEODEC_CHECKSUM, which names the model, when the states are another one's. */
-GEODEC_API geodec_status geodec_model_states_attach(geodec_model_states *s, const geodec_model *m, const char *name,
-                                                    geodec_pool *pool, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_model_states_attach(geodec_model_states *s, const geodec_model *m, const char *name,
+                                         geodec_pool *pool, geodec_err *err) GEODEC_MUST_USE;
 /* The activations and the model at `path`. Nothing is left open on failure. */
-GEODEC_API geodec_status geodec_model_states_open(const char *path, const geodec_artifact *activations,
-                                                  geodec_pool *pool, geodec_model_states *out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_model_states_close(geodec_model_states *s); /* all zero is allowed */
+geodec_status geodec_model_states_open(const char *path, const geodec_artifact *activations, geodec_pool *pool,
+                                       geodec_model_states *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_model_states_close(geodec_model_states *s); /* all zero is allowed */
 
 /* States of `count` rows of the activations at a layer of the model, as input of fisher_metric.h. */
 typedef struct geodec_model_states_rows {
@@ -35,9 +34,9 @@ typedef struct geodec_model_states_rows {
     int32_t *position; /* [count] */
 } geodec_model_states_rows;
 /* GEODEC_NOTFOUND (layer), GEODEC_RANGE (row), GEODEC_UNSUPPORTED where the text before a row is not in the file. */
-GEODEC_API geodec_status geodec_model_states_rows_read(const geodec_model_states *s, int64_t layer, int64_t count,
-                                                       const int32_t *row, geodec_model_states_rows *out,
-                                                       geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_model_states_rows_clear(geodec_model_states_rows *r);
+geodec_status geodec_model_states_rows_read(const geodec_model_states *s, int64_t layer, int64_t count,
+                                            const int32_t *row, geodec_model_states_rows *out,
+                                            geodec_err *err) GEODEC_MUST_USE;
+void geodec_model_states_rows_clear(geodec_model_states_rows *r);
 
 #endif

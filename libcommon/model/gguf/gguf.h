@@ -41,19 +41,19 @@ typedef struct geodec_ggml_traits {
     geodec_ggml_product product;
 } geodec_ggml_traits;
 /* NULL for a type that is not supported. */
-GEODEC_API const geodec_ggml_traits *geodec_ggml_traits_of(int type);
+const geodec_ggml_traits *geodec_ggml_traits_of(int type);
 /* Row i of the table, from 0; NULL after the last one. */
-GEODEC_API const geodec_ggml_traits *geodec_ggml_traits_at(int i);
+const geodec_ggml_traits *geodec_ggml_traits_at(int i);
 /* The row with that name, in upper or lower case; NULL when there is none. */
-GEODEC_API const geodec_ggml_traits *geodec_ggml_traits_named(const char *name);
+const geodec_ggml_traits *geodec_ggml_traits_named(const char *name);
 /* ggml's name of a type number, supported or not, for messages; "unknown" outside its list. */
-GEODEC_API const char *geodec_ggml_type_name(int type);
+const char *geodec_ggml_type_name(int type);
 /* Plain integers, little-endian: no weights of a model in floats, but of one in integers
  * (integer/engine/network_file.h). Their number in the file; bytes of an element, 0 for any other type. */
 enum { GEODEC_GGML_I8 = 24, GEODEC_GGML_I16 = 25, GEODEC_GGML_I32 = 26 };
-GEODEC_API int geodec_ggml_integer_bytes(int type);
+int geodec_ggml_integer_bytes(int type);
 /* Bytes of n elements; n must be a multiple of the block. */
-GEODEC_API size_t geodec_ggml_bytes(const geodec_ggml_traits *t, int64_t n);
+size_t geodec_ggml_bytes(const geodec_ggml_traits *t, int64_t n);
 
 typedef struct geodec_gguf_tensor {
     const char *name;
@@ -76,106 +76,98 @@ static inline int64_t geodec_gguf_elements(const geodec_gguf_tensor *t)
  * with the tensors of all parts. GEODEC_NOTFOUND or GEODEC_FORMAT, naming the part: missing, damaged, of another model;
  * GEODEC_FORMAT for a part that is not the first.
  * A file with tensors of unsupported types can be opened (for its vocabulary, say); check before reading values. */
-GEODEC_API geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *err) GEODEC_MUST_USE;
 /* The same for a GGUF inside a file: `size` bytes at `offset`, a multiple of 4,096. */
-GEODEC_API geodec_status geodec_gguf_open_part(const char *path, int64_t offset, int64_t size, geodec_gguf **out,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_open_part(const char *path, int64_t offset, int64_t size, geodec_gguf **out,
+                                    geodec_err *err) GEODEC_MUST_USE;
 /* GEODEC_UNSUPPORTED, naming the tensor and its type, unless every tensor can be decoded. */
-GEODEC_API geodec_status geodec_gguf_check_types(const geodec_gguf *g, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_check_types(const geodec_gguf *g, geodec_err *err) GEODEC_MUST_USE;
 /* The same for bytes in memory. The caller owns them and keeps them while the object lives; `data` is aligned to 32. */
-GEODEC_API geodec_status geodec_gguf_open_memory(const void *data, size_t size, const char *name, geodec_gguf **out,
-                                                 geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_gguf_close(geodec_gguf *g); /* NULL ok */
-GEODEC_API const char *geodec_gguf_path(const geodec_gguf *g);
+geodec_status geodec_gguf_open_memory(const void *data, size_t size, const char *name, geodec_gguf **out,
+                                      geodec_err *err) GEODEC_MUST_USE;
+void geodec_gguf_close(geodec_gguf *g); /* NULL ok */
+const char *geodec_gguf_path(const geodec_gguf *g);
 /* Part i of a split model, from 0; NULL after the last one. A file that is not split is part 0. Offsets count through
  * all parts: those of part i begin at *start, a multiple of 4,096, at least 4,096 after the end of the part before. */
-GEODEC_API const char *geodec_gguf_part_at(const geodec_gguf *g, int32_t i, int64_t *start, int64_t *bytes);
+const char *geodec_gguf_part_at(const geodec_gguf *g, int32_t i, int64_t *start, int64_t *bytes);
 /* The file of an address inside the map. */
-GEODEC_API const char *geodec_gguf_path_of(const geodec_gguf *g, const void *data);
+const char *geodec_gguf_path_of(const geodec_gguf *g, const void *data);
 /* Bytes of the whole file, of all parts, or of the part of a file that was opened. */
-GEODEC_API int64_t geodec_gguf_file_bytes(const geodec_gguf *g);
+int64_t geodec_gguf_file_bytes(const geodec_gguf *g);
 /* Offset in that file of an address inside the map; -1 for one outside, and for bytes in memory. */
-GEODEC_API int64_t geodec_gguf_offset(const geodec_gguf *g, const void *data);
+int64_t geodec_gguf_offset(const geodec_gguf *g, const void *data);
 
-GEODEC_API int64_t geodec_gguf_n_tensors(const geodec_gguf *g);
-GEODEC_API const geodec_gguf_tensor *geodec_gguf_tensor_at(const geodec_gguf *g, int64_t i);
+int64_t geodec_gguf_n_tensors(const geodec_gguf *g);
+const geodec_gguf_tensor *geodec_gguf_tensor_at(const geodec_gguf *g, int64_t i);
 /* NULL when absent. */
-GEODEC_API const geodec_gguf_tensor *geodec_gguf_find(const geodec_gguf *g, const char *name);
+const geodec_gguf_tensor *geodec_gguf_find(const geodec_gguf *g, const char *name);
 
-GEODEC_API bool geodec_gguf_has(const geodec_gguf *g, const char *key);
+bool geodec_gguf_has(const geodec_gguf *g, const char *key);
 /* Names of keys in the order of the file; NULL outside. */
-GEODEC_API int64_t geodec_gguf_n_keys(const geodec_gguf *g);
-GEODEC_API const char *geodec_gguf_key_at(const geodec_gguf *g, int64_t i);
+int64_t geodec_gguf_n_keys(const geodec_gguf *g);
+const char *geodec_gguf_key_at(const geodec_gguf *g, int64_t i);
 /* One rule for numbers, of keys and of elements: any integer or float type, and bool as 0 or 1, is read where the value
  * fits: an integer without a fraction, a bool 0 or 1, a float an integer of its bits, float64 rounded to float32.
  * GEODEC_NOTFOUND; GEODEC_FORMAT, naming the key: no number, or one that does not fit. */
-GEODEC_API geodec_status geodec_gguf_get_i64(const geodec_gguf *g, const char *key, int64_t *v,
-                                             geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_get_f64(const geodec_gguf *g, const char *key, double *v,
-                                             geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_get_bool(const geodec_gguf *g, const char *key, bool *v,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_get_i64(const geodec_gguf *g, const char *key, int64_t *v, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_get_f64(const geodec_gguf *g, const char *key, double *v, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_get_bool(const geodec_gguf *g, const char *key, bool *v, geodec_err *err) GEODEC_MUST_USE;
 /* A zero-terminated copy owned by g. */
-GEODEC_API geodec_status geodec_gguf_get_str(const geodec_gguf *g, const char *key, const char **v,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_get_str(const geodec_gguf *g, const char *key, const char **v,
+                                  geodec_err *err) GEODEC_MUST_USE;
 /* Arrays: length, then elements. String elements point into the map with their length. */
-GEODEC_API geodec_status geodec_gguf_array_length(const geodec_gguf *g, const char *key, int64_t *n,
-                                                  geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_array_str(const geodec_gguf *g, const char *key, int64_t i, const char **s,
-                                               size_t *n, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_array_f32(const geodec_gguf *g, const char *key, float *out, int64_t n,
-                                               geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char *key, int32_t *out, int64_t n,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_array_length(const geodec_gguf *g, const char *key, int64_t *n,
+                                       geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_array_str(const geodec_gguf *g, const char *key, int64_t i, const char **s, size_t *n,
+                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_array_f32(const geodec_gguf *g, const char *key, float *out, int64_t n,
+                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char *key, int32_t *out, int64_t n,
+                                    geodec_err *err) GEODEC_MUST_USE;
 /* Whether an array, not empty, has n times the same integer, *v. */
-GEODEC_API geodec_status geodec_gguf_array_same(const geodec_gguf *g, const char *key, int64_t *v, bool *same,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_array_same(const geodec_gguf *g, const char *key, int64_t *v, bool *same,
+                                     geodec_err *err) GEODEC_MUST_USE;
 /* Releases the pages of data[0 .. n-1], inside the map; they are read again on access. */
-GEODEC_API void geodec_gguf_release(const geodec_gguf *g, const void *data, size_t n);
+void geodec_gguf_release(const geodec_gguf *g, const void *data, size_t n);
 /* The same for the whole file; its `rare` bytes (n of them, may be 0) are then expected to be accessed at random. */
-GEODEC_API void geodec_gguf_release_all(const geodec_gguf *g, const void *rare, size_t n);
+void geodec_gguf_release_all(const geodec_gguf *g, const void *rare, size_t n);
 /* SHA-256 of the whole file, of the files of a split model one after the other, or of the part that was opened. */
-GEODEC_API void geodec_gguf_file_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]);
+void geodec_gguf_file_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]);
 /* SHA-256 over name, type, dims and bytes of every tensor in name order: the model fingerprint. */
-GEODEC_API void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]);
+void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]);
 
 /* ---- writer: keys in the order put, then tensors; committed atomically ------------------------------------------ */
 typedef struct geodec_gguf_writer geodec_gguf_writer;
-GEODEC_API geodec_status geodec_gguf_writer_create(const char *path, geodec_gguf_writer **out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_writer_create(const char *path, geodec_gguf_writer **out, geodec_err *err) GEODEC_MUST_USE;
 /* The same as a part of a larger file: written from the file's current place, a multiple of 32. The file stays the
  * caller's; commit only ends the part. */
-GEODEC_API geodec_status geodec_gguf_writer_embed(geodec_atomic *file, const char *name, geodec_gguf_writer **out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_put_u32(geodec_gguf_writer *w, const char *key, uint32_t v,
-                                             geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_put_f32(geodec_gguf_writer *w, const char *key, float v,
-                                             geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_put_bool(geodec_gguf_writer *w, const char *key, bool v,
-                                              geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_put_str(geodec_gguf_writer *w, const char *key, const char *v,
-                                             geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_put_str_array(geodec_gguf_writer *w, const char *key, const char *const *s,
-                                                   const size_t *len, int64_t n, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_put_f32_array(geodec_gguf_writer *w, const char *key, const float *v, int64_t n,
-                                                   geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_put_i32_array(geodec_gguf_writer *w, const char *key, const int32_t *v, int64_t n,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_writer_embed(geodec_atomic *file, const char *name, geodec_gguf_writer **out,
+                                       geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_put_u32(geodec_gguf_writer *w, const char *key, uint32_t v, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_put_f32(geodec_gguf_writer *w, const char *key, float v, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_put_bool(geodec_gguf_writer *w, const char *key, bool v, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_put_str(geodec_gguf_writer *w, const char *key, const char *v,
+                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_put_str_array(geodec_gguf_writer *w, const char *key, const char *const *s, const size_t *len,
+                                        int64_t n, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_put_f32_array(geodec_gguf_writer *w, const char *key, const float *v, int64_t n,
+                                        geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_put_i32_array(geodec_gguf_writer *w, const char *key, const int32_t *v, int64_t n,
+                                        geodec_err *err) GEODEC_MUST_USE;
 /* Copies a key of an open file verbatim, of any type. GEODEC_NOTFOUND. */
-GEODEC_API geodec_status geodec_gguf_put_copy(geodec_gguf_writer *w, const geodec_gguf *g, const char *key,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_put_copy(geodec_gguf_writer *w, const geodec_gguf *g, const char *key,
+                                   geodec_err *err) GEODEC_MUST_USE;
 /* Encodes float32 data [dims, fastest first] to `type` (copied now). Rows must be a multiple of the block. */
-GEODEC_API geodec_status geodec_gguf_put_tensor(geodec_gguf_writer *w, const char *name, int type, int n_dims,
-                                                const int64_t *dim, const float *data, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_put_tensor(geodec_gguf_writer *w, const char *name, int type, int n_dims, const int64_t *dim,
+                                     const float *data, geodec_err *err) GEODEC_MUST_USE;
 /* For files larger than memory: first all tensors are planned, then their bytes, already in `type`, are streamed in
  * that order in pieces of any size (padding is added). Planned tensors and geodec_gguf_put_tensor exclude each other
  * (GEODEC_INVAL). Keys come before the first byte. commit refuses an incomplete stream. */
-GEODEC_API geodec_status geodec_gguf_plan_tensor(geodec_gguf_writer *w, const char *name, int type, int n_dims,
-                                                 const int64_t *dim, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_stream(geodec_gguf_writer *w, const void *data, size_t n,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_plan_tensor(geodec_gguf_writer *w, const char *name, int type, int n_dims, const int64_t *dim,
+                                      geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_gguf_stream(geodec_gguf_writer *w, const void *data, size_t n, geodec_err *err) GEODEC_MUST_USE;
 /* Frees w in every case. */
-GEODEC_API geodec_status geodec_gguf_writer_commit(geodec_gguf_writer *w, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_gguf_writer_abandon(geodec_gguf_writer *w);
+geodec_status geodec_gguf_writer_commit(geodec_gguf_writer *w, geodec_err *err) GEODEC_MUST_USE;
+void geodec_gguf_writer_abandon(geodec_gguf_writer *w);
 
 #endif

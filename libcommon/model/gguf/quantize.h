@@ -45,7 +45,7 @@ typedef struct geodec_quantize_row {
 #define GEODEC__CHOICE_SEARCHED(name) #name "|"
 #define GEODEC__CHOICE(X, NAME, name, number, block, bytes, codec, ...) GEODEC__CHOICE_##codec(name)
 #define GEODEC_QUANTIZE_CHOICES GEODEC_TENSOR_TYPES(GEODEC__CHOICE, ) "q4_k_s|q4_k_m|q5_k_s|q5_k_m"
-GEODEC_API const char *geodec_quantize_recipes(void);
+const char *geodec_quantize_recipes(void);
 
 /* Inputs of the mixes' rules other than a matrix's name and width. */
 typedef struct geodec_quantize_facts {
@@ -54,12 +54,12 @@ typedef struct geodec_quantize_facts {
     bool tied; /* no output.weight: the embedding is tied */
 } geodec_quantize_facts;
 /* The type of matrix `name` with rows of cols values under a recipe; -1: no such recipe. */
-GEODEC_API int geodec_quantize_type(const char *recipe, const geodec_quantize_facts *f, const char *name, int64_t cols);
+int geodec_quantize_type(const char *recipe, const geodec_quantize_facts *f, const char *name, int64_t cols);
 
 /* Writes `path` (atomically). rows [tensors of in], or NULL. GEODEC_INVAL (recipe, override), GEODEC_UNSUPPORTED (a
  * type that cannot be decoded), GEODEC_NUMERIC (a value that the new type cannot hold; names the tensor), GEODEC_IO. */
-GEODEC_API geodec_status geodec_quantize(const geodec_gguf *in, const char *path, const geodec_quantize_options *o,
-                                         geodec_pool *pool, const geodec_hooks *hooks, geodec_quantize_row *rows,
-                                         geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_quantize(const geodec_gguf *in, const char *path, const geodec_quantize_options *o,
+                              geodec_pool *pool, const geodec_hooks *hooks, geodec_quantize_row *rows,
+                              geodec_err *err) GEODEC_MUST_USE;
 
 #endif

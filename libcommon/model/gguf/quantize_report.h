@@ -7,14 +7,13 @@
 
 #include <stdio.h>
 
-GEODEC_API geodec_status geodec_quantize_report_table(FILE *out, const geodec_quantize_row *rows, int64_t n,
-                                                      geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_quantize_report_json(const char *path, const char *command_line,
-                                                     const geodec_quantize_row *rows, int64_t n,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_quantize_report_table(FILE *out, const geodec_quantize_row *rows, int64_t n,
+                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_quantize_report_json(const char *path, const char *command_line, const geodec_quantize_row *rows,
+                                          int64_t n, geodec_err *err) GEODEC_MUST_USE;
 
 /* Logs the error over all tensors that changed, weighted by their values. */
-GEODEC_API void geodec_quantize_report_say(const geodec_hooks *hooks, const char *output,
-                                           const geodec_quantize_row *rows, int64_t n);
+void geodec_quantize_report_say(const geodec_hooks *hooks, const char *output, const geodec_quantize_row *rows,
+                                int64_t n);
 
 #endif

@@ -11,7 +11,7 @@
 #define GEODEC__KV_CHOICE(NAME, name) "|" #name
 #define GEODEC_KV_CHOICES (&(GEODEC_KV_TYPES(GEODEC__KV_CHOICE))[1])
 
-GEODEC_API bool geodec_kernels_isa_available(geodec_isa isa);
-GEODEC_API const char *geodec_kernels_isa_name(geodec_isa isa);
+bool geodec_kernels_isa_available(geodec_isa isa);
+const char *geodec_kernels_isa_name(geodec_isa isa);
 
 #endif

@@ -18,10 +18,9 @@ typedef struct geodec_input_moments {
  * arithmetic. slots: bit s = slot s. The result is the same for any number of threads. GEODEC_RANGE (no tokens, a
  * window below 2 or above the model's context), GEODEC_UNSUPPORTED (gate, up or down with experts), GEODEC_NUMERIC,
  * GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_input_moments_run(const geodec_model *m, unsigned slots, int64_t n,
-                                                  const int32_t *token, int32_t window, geodec_pool *pool,
-                                                  const geodec_hooks *hooks, geodec_input_moments *out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_input_moments_clear(geodec_input_moments *m);
+geodec_status geodec_input_moments_run(const geodec_model *m, unsigned slots, int64_t n, const int32_t *token,
+                                       int32_t window, geodec_pool *pool, const geodec_hooks *hooks,
+                                       geodec_input_moments *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_input_moments_clear(geodec_input_moments *m);
 
 #endif

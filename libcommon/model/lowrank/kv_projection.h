@@ -39,23 +39,23 @@ typedef struct geodec_kv_projection {
     int64_t tokens;                     /* tokens of C, 0 = none */
     int64_t numbers_full, numbers_kept; /* cached per token */
 } geodec_kv_projection;
-GEODEC_API void geodec_kv_projection_clear(geodec_kv_projection *p);
+void geodec_kv_projection_clear(geodec_kv_projection *p);
 
 /* GEODEC_RANGE (options), GEODEC_INVAL (whitening without moments), GEODEC_UNSUPPORTED (factored slots),
  * GEODEC_NUMERIC, GEODEC_NOCONV, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_kv_projection_fit(const geodec_model *m, const geodec_kv_projection_options *o,
-                                                  geodec_kv_projection *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_kv_projection_apply(const geodec_kv_projection *p, geodec_model *m,
-                                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_kv_projection_fit(const geodec_model *m, const geodec_kv_projection_options *o,
+                                       geodec_kv_projection *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_kv_projection_apply(const geodec_kv_projection *p, geodec_model *m,
+                                         geodec_err *err) GEODEC_MUST_USE;
 
 /* The kvprojection artifact. */
-GEODEC_API extern const geodec_kind geodec_kv_projection_kind;
-GEODEC_API geodec_status geodec_kv_projection_write(const geodec_kv_projection *p, geodec_artifact *a,
-                                                    geodec_err *err) GEODEC_MUST_USE;
+extern const geodec_kind geodec_kv_projection_kind;
+geodec_status geodec_kv_projection_write(const geodec_kv_projection *p, geodec_artifact *a,
+                                         geodec_err *err) GEODEC_MUST_USE;
 /* The members that apply uses, checked against the model. GEODEC_CHECKSUM: made for another model. */
-GEODEC_API geodec_status geodec_kv_projection_read(const geodec_artifact *a, const geodec_model *m,
-                                                   geodec_kv_projection *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_kv_projection_read(const geodec_artifact *a, const geodec_model *m, geodec_kv_projection *out,
+                                        geodec_err *err) GEODEC_MUST_USE;
 /* Opens, reads and applies the artifact. */
-GEODEC_API geodec_status geodec_kv_projection_load(const char *path, geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_kv_projection_load(const char *path, geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -28,8 +28,8 @@ typedef enum geodec_projection_basis {
     GEODEC_BASIS_RANDOM,
     GEODEC_BASIS_COORDINATES
 } geodec_projection_basis;
-GEODEC_API const char *geodec_projection_basis_name(geodec_projection_basis b);
-GEODEC_API extern const char *const geodec_projection_basis_names[]; /* names by number, then NULL */
+const char *geodec_projection_basis_name(geodec_projection_basis b);
+extern const char *const geodec_projection_basis_names[]; /* names by number, then NULL */
 
 /* Number of directions that a group keeps, out of d = width of its input; at most d and the rows of its slots.
  *   share    round(share d), the same for all layers
@@ -59,7 +59,7 @@ typedef struct geodec_projection_options {
     const geodec_hooks *hooks;
 } geodec_projection_options;
 /* q, k and v with one shared basis of the weights at half the width: the configuration of the papers. */
-GEODEC_API geodec_projection_options geodec_projection_defaults(void);
+geodec_projection_options geodec_projection_defaults(void);
 
 typedef struct geodec_projection_part {
     int32_t layer;
@@ -92,33 +92,30 @@ typedef struct geodec_projection {
     double rho;        /* 1 - bytes_projected / bytes_full */
     double break_even; /* share k / d at which the slots take as many bytes as in the file: b0 M / (b M + b bases d) */
 } geodec_projection;
-GEODEC_API void geodec_projection_clear(geodec_projection *p);
+void geodec_projection_clear(geodec_projection *p);
 
 /* Computes the projection of a model that is not factored. The result is the same for any number of threads.
  * GEODEC_RANGE (options), GEODEC_INVAL (whitening without moments of these sides), GEODEC_UNSUPPORTED (experts),
  * GEODEC_NUMERIC, GEODEC_NOCONV, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_projection_fit(const geodec_model *m, const geodec_projection_options *o,
-                                               geodec_projection *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_projection_fit(const geodec_model *m, const geodec_projection_options *o, geodec_projection *out,
+                                    geodec_err *err) GEODEC_MUST_USE;
 /* Replaces the model's weights by the factors (geodec_model_factor). */
-GEODEC_API geodec_status geodec_projection_apply(const geodec_projection *p, geodec_model *m,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_projection_apply(const geodec_projection *p, geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 
 /* The rank of a group by the rule. spectrum [width]: descending; mean_rank: for `layers`. */
-GEODEC_API int64_t geodec_projection_rank(const geodec_projection_options *o, int64_t width, int64_t most,
-                                          const double *spectrum, double trace, double effective_rank,
-                                          double mean_rank);
+int64_t geodec_projection_rank(const geodec_projection_options *o, int64_t width, int64_t most, const double *spectrum,
+                               double trace, double effective_rank, double mean_rank);
 
 /* The projection artifact. */
-GEODEC_API extern const geodec_kind geodec_projection_kind;
-GEODEC_API geodec_status geodec_projection_write(const geodec_projection *p, geodec_artifact *a,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+extern const geodec_kind geodec_projection_kind;
+geodec_status geodec_projection_write(const geodec_projection *p, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 /* The members that apply uses, with every index checked against the model. GEODEC_CHECKSUM: made for another model. */
-GEODEC_API geodec_status geodec_projection_read(const geodec_artifact *a, const geodec_model *m, geodec_projection *out,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_projection_read(const geodec_artifact *a, const geodec_model *m, geodec_projection *out,
+                                     geodec_err *err) GEODEC_MUST_USE;
 /* Opens, reads and applies the artifact. */
-GEODEC_API geodec_status geodec_projection_load(const char *path, geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_projection_load(const char *path, geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 
 /* Logs the mean figures of each slot over the layers. */
-GEODEC_API void geodec_projection_say(const geodec_hooks *hooks, const geodec_projection *p);
+void geodec_projection_say(const geodec_hooks *hooks, const geodec_projection *p);
 
 #endif

@@ -43,23 +43,22 @@ typedef struct geodec_recurrence_rows {
 /* Channels first .. end - 1. from [d][stride] float32, or float16 if half; not changed unless to is the same array. to:
  * the state after the last row of a chain (NULL: not wanted, and always NULL for a tree). scratch: floats, (1 + n)
  * stride for a tree, stride for a chain. isa must be available on this processor. */
-GEODEC_API void geodec_recurrence_run(geodec_isa isa, const void *from, void *to, bool half, int64_t stride,
-                                      int64_t first, int64_t end, const geodec_recurrence_rows *rows, float *scratch);
+void geodec_recurrence_run(geodec_isa isa, const void *from, void *to, bool half, int64_t stride, int64_t first,
+                           int64_t end, const geodec_recurrence_rows *rows, float *scratch);
 
 /* The chunked form, for training and as a control: n rows from state s [d][r], in chunks of `chunk` rows; y [n][d].
  * With b_t the product of the decays of the chunk up to t, Y = B * (Q S^T + tril(Q K^T) (V / B)),  S' = diag(b_C) (S +
  * (V / B)^T K)          (* and / elementwise) A chunk also ends where a product b falls below `least` (2^-40 in
  * float32): V / B would overflow. g, v [n][d], k, q [n][r]; s becomes the last state. work:
  * geodec_recurrence_chunk_work(chunk, d, r) numbers. */
-GEODEC_API int64_t geodec_recurrence_chunk_work(int64_t chunk, int64_t d, int64_t r);
-GEODEC_API void geodec_recurrence_chunks_f32(int64_t n, int64_t d, int64_t r, int64_t chunk, float least,
-                                             const float *g, const float *v, const float *k, const float *q, float *s,
-                                             float *y, float *work);
-GEODEC_API void geodec_recurrence_chunks_f64(int64_t n, int64_t d, int64_t r, int64_t chunk, double least,
-                                             const double *g, const double *v, const double *k, const double *q,
-                                             double *s, double *y, double *work);
+int64_t geodec_recurrence_chunk_work(int64_t chunk, int64_t d, int64_t r);
+void geodec_recurrence_chunks_f32(int64_t n, int64_t d, int64_t r, int64_t chunk, float least, const float *g,
+                                  const float *v, const float *k, const float *q, float *s, float *y, float *work);
+void geodec_recurrence_chunks_f64(int64_t n, int64_t d, int64_t r, int64_t chunk, double least, const double *g,
+                                  const double *v, const double *k, const double *q, double *s, double *y,
+                                  double *work);
 /* The definition in float64, row by row. */
-GEODEC_API void geodec_recurrence_steps_f64(int64_t n, int64_t d, int64_t r, const double *g, const double *v,
-                                            const double *k, const double *q, double *s, double *y);
+void geodec_recurrence_steps_f64(int64_t n, int64_t d, int64_t r, const double *g, const double *v, const double *k,
+                                 const double *q, double *s, double *y);
 
 #endif

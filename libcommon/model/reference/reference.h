@@ -47,12 +47,12 @@ typedef struct geodec_reference_options {
 } geodec_reference_options;
 
 /* m must outlive the reference; o NULL = all defaults. */
-GEODEC_API geodec_status geodec_reference_create(const geodec_model *m, const geodec_reference_options *o,
-                                                 geodec_reference **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_reference_destroy(geodec_reference *r); /* NULL ok */
-GEODEC_API const geodec_model *geodec_reference_model(const geodec_reference *r);
+geodec_status geodec_reference_create(const geodec_model *m, const geodec_reference_options *o, geodec_reference **out,
+                                      geodec_err *err) GEODEC_MUST_USE;
+void geodec_reference_destroy(geodec_reference *r); /* NULL ok */
+const geodec_model *geodec_reference_model(const geodec_reference *r);
 /* Values of a row at a boundary: d_model, or n_vocab at n_layer + 1. */
-GEODEC_API int64_t geodec_reference_width(const geodec_reference *r, int32_t boundary);
+int64_t geodec_reference_width(const geodec_reference *r, int32_t boundary);
 
 /* Optional records of a forward pass; any may be NULL. Caller's memory. */
 typedef struct geodec_reference_trace {
@@ -62,17 +62,17 @@ typedef struct geodec_reference_trace {
 } geodec_reference_trace;
 
 /* The stream at boundary 0: x [n][d_model] of n tokens. */
-GEODEC_API geodec_status geodec_reference_embed(const geodec_reference *r, const int32_t *token, int64_t n, double *x,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_reference_embed(const geodec_reference *r, const int32_t *token, int64_t n, double *x,
+                                     geodec_err *err) GEODEC_MUST_USE;
 /* Logits [n][n_vocab] (NULL for none) of a sequence of n tokens; trace may be NULL.
  * Errors: GEODEC_RANGE (n < 1, a token outside the vocabulary), GEODEC_LIMIT (n > 2^20), GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_reference_forward(const geodec_reference *r, const int32_t *token, int64_t n,
-                                                  const geodec_reference_trace *trace, double *logits,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_reference_forward(const geodec_reference *r, const int32_t *token, int64_t n,
+                                       const geodec_reference_trace *trace, double *logits,
+                                       geodec_err *err) GEODEC_MUST_USE;
 /* Negative log likelihood in nats of token[i + 1] given token[0..i], into nll [n - 1]. n >= 2. Logits are computed a
  * few rows at a time. */
-GEODEC_API geodec_status geodec_reference_nll(const geodec_reference *r, const int32_t *token, int64_t n, double *nll,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_reference_nll(const geodec_reference *r, const int32_t *token, int64_t n, double *nll,
+                                   geodec_err *err) GEODEC_MUST_USE;
 /* The selected rows of the result. */
 typedef struct geodec_reference_rows {
     int64_t n;
@@ -81,9 +81,8 @@ typedef struct geodec_reference_rows {
 
 /* y = F(from, to)(x): x [n][d_model], y [n][width(to)], or [rows->n][width(to)] with rows not NULL.
  * 0 <= from <= to <= n_layer + 1, from <= n_layer. y may not overlap x. Errors as forward. */
-GEODEC_API geodec_status geodec_reference_run(const geodec_reference *r, int32_t from, int32_t to, int64_t n,
-                                              const double *x, const geodec_reference_rows *rows, double *y,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_reference_run(const geodec_reference *r, int32_t from, int32_t to, int64_t n, const double *x,
+                                   const geodec_reference_rows *rows, double *y, geodec_err *err) GEODEC_MUST_USE;
 
 /* F(from, to) linearised at x: keeps the boundaries between (8 (to - from + 1) n d_model bytes); the inside of a block
  * is evaluated again for each derivative. x and rows are copied; r must outlive the point. Derivatives are those of
@@ -91,27 +90,26 @@ GEODEC_API geodec_status geodec_reference_run(const geodec_reference *r, int32_t
  * rows depend on no later row, so with first = n - 1 a tangent is one row in every block. first = 0 is the whole
  * Jacobian. Selected rows are in first .. n-1. */
 typedef struct geodec_reference_point geodec_reference_point;
-GEODEC_API geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from, int32_t to, int64_t n,
-                                                    const double *x, int64_t first, const geodec_reference_rows *rows,
-                                                    geodec_reference_point **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_reference_point_destroy(geodec_reference_point *p); /* NULL ok */
+geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from, int32_t to, int64_t n,
+                                         const double *x, int64_t first, const geodec_reference_rows *rows,
+                                         geodec_reference_point **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_reference_point_destroy(geodec_reference_point *p); /* NULL ok */
 
 /* Below, J = dF/dx at the point, m = n - first, out = rows->n, or m without. k >= 1 tangents, independent of each
  * other. dy [k][out][width(to)] = J dx, dx [k][m][d_model]. Errors: GEODEC_RANGE (k < 1), GEODEC_LIMIT (k n > 2^26),
  * GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_reference_jvp(const geodec_reference_point *p, int64_t k, const double *dx, double *dy,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_reference_jvp(const geodec_reference_point *p, int64_t k, const double *dx, double *dy,
+                                   geodec_err *err) GEODEC_MUST_USE;
 /* gx [k][m][d_model] = J^T gy, gy [k][out][width(to)]. */
-GEODEC_API geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, const double *gy, double *gx,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, const double *gy, double *gx,
+                                   geodec_err *err) GEODEC_MUST_USE;
 
 /* The Fisher metric of the next-token distribution p = softmax(logits of row n-1), pulled back to that row of the
  * stream at boundary `from`: G = J^T (diag p - p p^T) J with J = d logits_{n-1} / d x_{n-1}; KL(p(x) || p(x + u)) = u^T
  * G u / 2 + O(u^3) (Amari 1998). x [n][d_model] is the whole sequence there; metric [d_model][d_model], symmetric and
  * positive semidefinite (rank at most n_vocab - 1); probability [n_vocab], or NULL. Unit tangents go k at a time (1 ..
  * d_model), each through jvp and vjp: about 4 P d_model multiplications and additions. */
-GEODEC_API geodec_status geodec_reference_fisher(const geodec_reference *r, int32_t from, int64_t n, const double *x,
-                                                 int64_t k, double *metric, double *probability,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_reference_fisher(const geodec_reference *r, int32_t from, int64_t n, const double *x, int64_t k,
+                                      double *metric, double *probability, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

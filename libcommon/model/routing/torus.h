@@ -22,25 +22,23 @@ static inline int64_t geodec_torus_rows(geodec_torus_projection p) { return p ==
 
 /* Position of the expert id of a lattice of size[0] x size[1] x size[2]: id = (z size[1] + y) size[0] + x is at
  * ((x + .5) / size[0], (y + .5) / size[1], (z + .5) / size[2]). */
-GEODEC_API void geodec_torus_place(const int32_t size[GEODEC_TORUS_AXES], int32_t id,
-                                   float position[GEODEC_TORUS_AXES]);
+void geodec_torus_place(const int32_t size[GEODEC_TORUS_AXES], int32_t id, float position[GEODEC_TORUS_AXES]);
 /* z from the raw numbers u (geodec_torus_rows of them), each z in [0, 1). Not-a-number becomes 0. */
-GEODEC_API void geodec_torus_project(geodec_torus_projection p, const float *u, float z[GEODEC_TORUS_AXES]);
+void geodec_torus_project(geodec_torus_projection p, const float *u, float z[GEODEC_TORUS_AXES]);
 /* Squared distance on the torus. */
-GEODEC_API float geodec_torus_distance2(const float a[GEODEC_TORUS_AXES], const float b[GEODEC_TORUS_AXES]);
+float geodec_torus_distance2(const float a[GEODEC_TORUS_AXES], const float b[GEODEC_TORUS_AXES]);
 /* a + b on the torus. */
-GEODEC_API void geodec_torus_move(const float a[GEODEC_TORUS_AXES], const float b[GEODEC_TORUS_AXES],
-                                  float out[GEODEC_TORUS_AXES]);
+void geodec_torus_move(const float a[GEODEC_TORUS_AXES], const float b[GEODEC_TORUS_AXES],
+                       float out[GEODEC_TORUS_AXES]);
 /* Id of the nearest of n positions [n][3], the lowest on ties. */
-GEODEC_API int32_t geodec_torus_nearest(const float *position, int32_t n, const float z[GEODEC_TORUS_AXES]);
+int32_t geodec_torus_nearest(const float *position, int32_t n, const float z[GEODEC_TORUS_AXES]);
 
 /* Neighbours are the edges of the lattice, by ascending (a, b), a < b: steps of one along an axis, with wrapping (an
  * axis of two has one edge between its two, an axis of one has none). Returns their number; edge [..][2] may be NULL.
  * On 8 x 4 x 4: 384. */
-GEODEC_API int64_t geodec_torus_edges(const int32_t size[GEODEC_TORUS_AXES], int32_t (*edge)[2]);
+int64_t geodec_torus_edges(const int32_t size[GEODEC_TORUS_AXES], int32_t (*edge)[2]);
 
 /* Gini coefficient of n counts: 0 equal, (n - 1) / n all in one; 0 when all are 0. GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_torus_gini(const int64_t *count, int64_t n, double *gini,
-                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_torus_gini(const int64_t *count, int64_t n, double *gini, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

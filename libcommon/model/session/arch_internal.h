@@ -64,7 +64,7 @@ typedef struct geodec_architecture {
     const char *name, *models, *differs; /* as above */
 } geodec_architecture;
 /* Row i of the table, from 0; false after the last one. */
-GEODEC_API bool geodec_arch_at(int i, geodec_architecture *out);
+bool geodec_arch_at(int i, geodec_architecture *out);
 /* NULL for an unknown name. */
 const geodec__arch *geodec__arch_find(const char *name);
 /* "llama, qwen2, ...": for messages. */
@@ -78,6 +78,6 @@ static inline bool geodec__recurs(const geodec_model_config *c, int32_t layer)
 static inline bool geodec__slides(int32_t period, int32_t layer) { return period == 0 || layer % period < period - 1; }
 
 /* NULL when the model is a llama without any addition (which the trainer supports); else the difference. */
-GEODEC_API const char *geodec__model_peculiarity(const geodec_model *m);
+const char *geodec__model_peculiarity(const geodec_model *m);
 
 #endif

@@ -11,10 +11,10 @@
 #include "session/model.h"
 
 /* 0 to 1. */
-GEODEC_API double geodec_model_block_share(const geodec_model *m);
+double geodec_model_block_share(const geodec_model *m);
 /* The rule on a share. */
-GEODEC_API geodec_arithmetic geodec_arithmetic_of_share(double share);
-GEODEC_API geodec_arithmetic geodec_model_arithmetic(const geodec_model *m);
-GEODEC_API const char *geodec_arithmetic_name(geodec_arithmetic a); /* "exact", "fast", "integer" */
+geodec_arithmetic geodec_arithmetic_of_share(double share);
+geodec_arithmetic geodec_model_arithmetic(const geodec_model *m);
+const char *geodec_arithmetic_name(geodec_arithmetic a); /* "exact", "fast", "integer" */
 
 #endif

@@ -31,15 +31,15 @@
 
 enum { GEODEC_ATTNRES_WINDOW = 64, GEODEC_ATTNRES_BLOCKS = 64, GEODEC_ATTNRES_TEXT = 160 };
 
-GEODEC_API bool geodec_attnres_on(const geodec_attnres *a);
+bool geodec_attnres_on(const geodec_attnres *a);
 /* NAME:STRENGTH and optional keys, parts joined by '+':
  *   damp:0.35   rescale:0.35   depth_attn:0.55   depth_attn:0.55:window=16   damp:0.45+depth_attn:0.55
  *   block_softmax:0.35   block_softmax:0.35:blocks=8:tau=1:query=zero
  * Defaults: window 16, blocks 8, tau 1, query state. NULL or "off": off. GEODEC_INVAL. */
-GEODEC_API geodec_status geodec_attnres_parse(const char *text, geodec_attnres *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_attnres_parse(const char *text, geodec_attnres *out, geodec_err *err) GEODEC_MUST_USE;
 /* Checks ranges and combinations. GEODEC_RANGE, GEODEC_INVAL. */
-GEODEC_API geodec_status geodec_attnres_check(const geodec_attnres *a, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_attnres_check(const geodec_attnres *a, geodec_err *err) GEODEC_MUST_USE;
 /* The text with all keys, "off" when nothing is on. */
-GEODEC_API void geodec_attnres_text(const geodec_attnres *a, char text[GEODEC_ATTNRES_TEXT]);
+void geodec_attnres_text(const geodec_attnres *a, char text[GEODEC_ATTNRES_TEXT]);
 
 #endif

@@ -16,8 +16,7 @@ typedef struct geodec_integer_options {
 
 /* GEODEC_UNSUPPORTED: experts on disk, factored matrices, caches of low rank; GEODEC_NUMERIC: a weight is not finite.
  */
-GEODEC_API geodec_status geodec_integer_network_make(const geodec_model *m, const geodec_integer_options *o,
-                                                     geodec_pool *pool, geodec_network **out,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_integer_network_make(const geodec_model *m, const geodec_integer_options *o, geodec_pool *pool,
+                                          geodec_network **out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -8,9 +8,9 @@
 
 /* The model's network, which the model owns; made on first use, with the default options of integer_network.h. Errors
  * as geodec_integer_network_make. */
-GEODEC_API geodec_status geodec_integer_session_network(const geodec_model *m, geodec_pool *pool,
-                                                        const geodec_network **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_integer_session_network(const geodec_model *m, geodec_pool *pool, const geodec_network **out,
+                                             geodec_err *err) GEODEC_MUST_USE;
 /* The engine of a session; NULL in another arithmetic. */
-GEODEC_API geodec_engine *geodec_integer_session_engine(const geodec_session *s);
+geodec_engine *geodec_integer_session_engine(const geodec_session *s);
 
 #endif

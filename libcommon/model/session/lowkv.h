@@ -26,8 +26,8 @@ typedef struct geodec_kv_factors {
  * before the model's first session; the fingerprint is still that of the file. On error the model is unchanged.
  * GEODEC_RANGE (groups, ranks), GEODEC_UNSUPPORTED (biases of keys or values, norms of keys, factored slots),
  * GEODEC_NUMERIC, GEODEC_INVAL (done already), GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_model_kv_factor(geodec_model *m, const geodec_kv_factors *f, bool half,
-                                                geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API bool geodec_model_kv_factored(const geodec_model *m);
+geodec_status geodec_model_kv_factor(geodec_model *m, const geodec_kv_factors *f, bool half,
+                                     geodec_err *err) GEODEC_MUST_USE;
+bool geodec_model_kv_factored(const geodec_model *m);
 
 #endif

@@ -81,33 +81,33 @@ typedef struct geodec_model_open_options {
     geodec_pool *pool; /* reads weights in integers; NULL: the caller's thread */
     char *digest;      /* [GEODEC_SHA256_HEX] receives the SHA-256 of the file; NULL: not wanted */
 } geodec_model_open_options;
-GEODEC_API geodec_status geodec_model_open_with(const char *path, const geodec_model_open_options *o,
-                                                geodec_model **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_model_open_with(const char *path, const geodec_model_open_options *o, geodec_model **out,
+                                     geodec_err *err) GEODEC_MUST_USE;
 /* The same from an open file, which the model then owns (and closes on failure). */
-GEODEC_API geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API const geodec_model_config *geodec_model_configuration(const geodec_model *m);
+geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_err *err) GEODEC_MUST_USE;
+const geodec_model_config *geodec_model_configuration(const geodec_model *m);
 /* Name of the i-th tensor of the file that is not used: without values, or of a name that no architecture has. NULL
  * after the last one. */
-GEODEC_API const char *geodec_model_unread(const geodec_model *m, int64_t i);
+const char *geodec_model_unread(const geodec_model *m, int64_t i);
 /* Of a store: the resident part. */
-GEODEC_API const geodec_gguf *geodec_model_gguf(const geodec_model *m);
+const geodec_gguf *geodec_model_gguf(const geodec_model *m);
 /* By which it was opened. */
-GEODEC_API const char *geodec_model_path(const geodec_model *m);
+const char *geodec_model_path(const geodec_model *m);
 /* Bytes of the experts that a store keeps outside of that, as they were in the GGUF; 0 for any other model. */
-GEODEC_API int64_t geodec_model_store_bytes(const geodec_model *m);
+int64_t geodec_model_store_bytes(const geodec_model *m);
 
 /* Name of an element type of the cache: "f32", "f16", "q8_0", "q4_0". */
-GEODEC_API const char *geodec_cache_kv_name(geodec_kv_type t);
+const char *geodec_cache_kv_name(geodec_kv_type t);
 
-GEODEC_API const geodec_model *geodec_session_model(const geodec_session *s);
-GEODEC_API int32_t geodec_session_n_ctx(const geodec_session *s);
-GEODEC_API geodec_isa geodec_session_isa(const geodec_session *s); /* the set in use */
-GEODEC_API geodec_arithmetic geodec_session_arithmetic(const geodec_session *s);
-GEODEC_API geodec_kv_type geodec_session_kv(const geodec_session *s);
+const geodec_model *geodec_session_model(const geodec_session *s);
+int32_t geodec_session_n_ctx(const geodec_session *s);
+geodec_isa geodec_session_isa(const geodec_session *s); /* the set in use */
+geodec_arithmetic geodec_session_arithmetic(const geodec_session *s);
+geodec_kv_type geodec_session_kv(const geodec_session *s);
 /* Bytes that a token takes in the cache, as stored (in full blocks of 64 tokens). */
-GEODEC_API int64_t geodec_session_kv_bytes(const geodec_session *s);
+int64_t geodec_session_kv_bytes(const geodec_session *s);
 /* Bytes of the whole cache in memory: for n_ctx tokens, or fewer where it drops rows (geodec_session_truncate). */
-GEODEC_API int64_t geodec_session_cache_bytes(const geodec_session *s);
+int64_t geodec_session_cache_bytes(const geodec_session *s);
 /* Recurrent layers, all together; zero for other models. */
 typedef struct geodec_recurrence_bytes {
     int64_t state; /* of the states at one position */
@@ -115,29 +115,29 @@ typedef struct geodec_recurrence_bytes {
     int64_t kept;  /* of the states kept until now for the same purpose */
     int64_t most;  /* of all states and rows that the session may come to hold, and 4 of each token of the context */
 } geodec_recurrence_bytes;
-GEODEC_API geodec_recurrence_bytes geodec_session_recurrence_bytes(const geodec_session *s);
+geodec_recurrence_bytes geodec_session_recurrence_bytes(const geodec_session *s);
 /* Tokens of all layers and heads since the session began, and the number of merged ones. */
 typedef struct geodec_kv_merges {
     int64_t seen, merged;
 } geodec_kv_merges;
-GEODEC_API geodec_kv_merges geodec_session_kv_merges(const geodec_session *s);
-GEODEC_API const geodec_attnres *geodec_session_attnres(const geodec_session *s);
+geodec_kv_merges geodec_session_kv_merges(const geodec_session *s);
+const geodec_attnres *geodec_session_attnres(const geodec_session *s);
 
 /* Rows of a chain of `wanted` that the next forward call should take: max_batch at most, or with max_pass as many as
  * the budget of memory has room for, with `beside` bytes of the caller for each (what is captured counts). Slots of
  * experts are lent to such a pass, unless that makes it read more. */
-GEODEC_API int32_t geodec_session_pass_rows(const geodec_session *s, int64_t wanted, int64_t beside);
+int32_t geodec_session_pass_rows(const geodec_session *s, int64_t wanted, int64_t beside);
 /* Whether a batch may have `begin`: experts stream, with a max_pass, and no layer is recurrent. */
-GEODEC_API bool geodec_session_takes_texts(const geodec_session *s);
+bool geodec_session_takes_texts(const geodec_session *s);
 /* Logits [n][n_vocab] of n <= max_batch rows of state [n][d_model] as captured at n_layer; `want` as in a batch. Not
  * for integers. */
-GEODEC_API geodec_status geodec_session_head(geodec_session *s, const float *state, int32_t n, const bool *want,
-                                             float *logits, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_session_head(geodec_session *s, const float *state, int32_t n, const bool *want, float *logits,
+                                  geodec_err *err) GEODEC_MUST_USE;
 
 /* Chosen experts of the last forward call: ids and weights [n][n_layer][n_expert_used], for routing goldens and traces;
  * id -1 and weight 0 in layers without experts. NULL for a dense model. Valid until the next call. */
-GEODEC_API const int32_t *geodec_session_expert_ids(const geodec_session *s);
-GEODEC_API const float *geodec_session_expert_weights(const geodec_session *s);
+const int32_t *geodec_session_expert_ids(const geodec_session *s);
+const float *geodec_session_expert_weights(const geodec_session *s);
 
 /* The weight matrices of a layer. Matrices of one side read the same input: the normalised stream (query, key, value),
  * the heads' values (output), the normalised stream after attention (gate, up), the gated hidden vector (down). */
@@ -157,19 +157,19 @@ enum { GEODEC_SLOTS = 7, GEODEC_SIDES = 4 };
  * hidden side is not shown. fn NULL: no observer. */
 typedef void (*geodec_watch)(void *ctx, int32_t layer, geodec_side side, int64_t n, int64_t width,
                              const float *const *row);
-GEODEC_API void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx);
+void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx);
 
 /* Observes what each half of a layer adds to the residual stream (attention, then feed-forward), [n] rows of d_model
  * values. fn NULL: no observer. GEODEC_NOMEM. */
 typedef void (*geodec_watch_update)(void *ctx, int32_t layer, bool feed, int64_t n, const float *const *row);
-GEODEC_API geodec_status geodec_session_watch_updates(geodec_session *s, geodec_watch_update fn, void *ctx,
-                                                      geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_session_watch_updates(geodec_session *s, geodec_watch_update fn, void *ctx,
+                                           geodec_err *err) GEODEC_MUST_USE;
 
 /* The m largest of x [n], descending, the lowest index first on ties: id [m], value [m]. Returns min(m, n). */
-GEODEC_API int32_t geodec_largest(const float *x, int32_t n, int32_t m, int32_t *id, float *value);
+int32_t geodec_largest(const float *x, int32_t n, int32_t m, int32_t *id, float *value);
 
 /* Configuration, types of tensors and fingerprints, a line each: a name, a tab and a value. `tensors`: also a line for
  * each tensor. */
-GEODEC_API void geodec_model_print(FILE *out, const geodec_model *m, bool tensors);
+void geodec_model_print(FILE *out, const geodec_model *m, bool tensors);
 
 #endif

@@ -39,18 +39,18 @@ typedef struct geodec_price_fit {
     int64_t seen;
 } geodec_price_fit;
 /* row_experts: experts of one row, summed over the layers, > 0. */
-GEODEC_API void geodec_price_begin(geodec_price_fit *f, double row_experts);
+void geodec_price_begin(geodec_price_fit *f, double row_experts);
 /* A pass of n rows that used this number of distinct experts took these seconds, waiting for reads not counted. */
-GEODEC_API void geodec_price_observe(geodec_price_fit *f, int32_t n, double experts, double seconds);
+void geodec_price_observe(geodec_price_fit *f, int32_t n, double experts, double seconds);
 /* Expected seconds; 0 before the first pass. */
-GEODEC_API double geodec_price_pass(const geodec_price_fit *f, int32_t n, double experts);
+double geodec_price_pass(const geodec_price_fit *f, int32_t n, double experts);
 
 /* ---- experts of a further row ------------------------------------------------------------------------------------ */
 
 /* One layer of n experts. p: P(the row uses it). resident: in memory (NULL: all). unused: P(no row before uses it),
  * which is multiplied by 1 - p; all 1 before the first row. distinct and missing grow by the expected number of experts
  * that the row is the first to use, and by the part of them that is not in memory. */
-GEODEC_API void geodec_price_add_row(int32_t n, const float *p, const uint8_t *resident, float *unused,
-                                     double *distinct, double *missing);
+void geodec_price_add_row(int32_t n, const float *p, const uint8_t *resident, float *unused, double *distinct,
+                          double *missing);
 
 #endif

@@ -9,9 +9,9 @@
 
 /* The session begins to time its passes and to count their experts, without those it counted before. Does nothing if
  * the model has no experts or streams them, or without memory: then there are no prices. */
-GEODEC_API void geodec_resident_price_follow(geodec_session *s);
+void geodec_resident_price_follow(geodec_session *s);
 /* Of a pass over these tokens, the newest token of the text first. Nothing is read, so the bytes are 0. Changes no
  * text. False: not known. */
-GEODEC_API bool geodec_resident_price(geodec_session *s, const int32_t *token, int32_t n, geodec_price *out);
+bool geodec_resident_price(geodec_session *s, const int32_t *token, int32_t n, geodec_price *out);
 
 #endif

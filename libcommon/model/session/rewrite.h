@@ -23,12 +23,10 @@ typedef struct geodec_rewrite {
 
 /* r NULL: none. Passes are chains from then on (GEODEC_UNSUPPORTED for trees); truncate to whole groups. GEODEC_RANGE
  * (group outside 1 .. 64), GEODEC_UNSUPPORTED (integer arithmetic, a cache of low rank), GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_session_rewrite(geodec_session *s, const geodec_rewrite *r,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_session_rewrite(geodec_session *s, const geodec_rewrite *r, geodec_err *err) GEODEC_MUST_USE;
 
 /* The rotary embedding of a layer at a position, or its inverse, on keys [n_kv_head][head_dim]; for positions that the
  * session has reached. */
-GEODEC_API void geodec_session_rewrite_turn(const geodec_session *s, int32_t layer, int64_t position, bool back,
-                                            float *k);
+void geodec_session_rewrite_turn(const geodec_session *s, int32_t layer, int64_t position, bool back, float *k);
 
 #endif

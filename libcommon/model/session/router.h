@@ -12,16 +12,15 @@ typedef struct geodec_router geodec_router;
 
 /* For up to max_rows rows a call. The session is borrowed: its kernels, arithmetic and threads are used.
  * GEODEC_UNSUPPORTED: a dense model. */
-GEODEC_API geodec_status geodec_router_create(geodec_session *s, int32_t max_rows, geodec_router **out,
-                                              geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_router_destroy(geodec_router *r);
+geodec_status geodec_router_create(geodec_session *s, int32_t max_rows, geodec_router **out,
+                                   geodec_err *err) GEODEC_MUST_USE;
+void geodec_router_destroy(geodec_router *r);
 /* Whether a layer has a router. */
-GEODEC_API bool geodec_router_has(const geodec_router *r, int32_t layer);
+bool geodec_router_has(const geodec_router *r, int32_t layer);
 /* logits [n][n_expert] of a layer for n residual streams [d_model]: RMS norm before the feed-forward, then the router.
  * The layer must have one; n <= max_rows. */
-GEODEC_API void geodec_router_logits(geodec_router *r, int32_t layer, const float *const *stream, int32_t n,
-                                     float *logits);
+void geodec_router_logits(geodec_router *r, int32_t layer, const float *const *stream, int32_t n, float *logits);
 /* Probabilities [n] by softmax over logits [n], in place. */
-GEODEC_API void geodec_router_softmax(float *x, int32_t n);
+void geodec_router_softmax(float *x, int32_t n);
 
 #endif

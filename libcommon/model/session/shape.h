@@ -28,16 +28,15 @@ typedef struct geodec_shape {
 /* Names in the order of the table. */
 #define GEODEC_SHAPE_CHOICES "smollm2-135m|llama-3.2-1b|olmoe-1b-7b"
 /* Shape i, from 0; NULL after the last one. */
-GEODEC_API const geodec_shape *geodec_shape_at(int i);
+const geodec_shape *geodec_shape_at(int i);
 /* NULL when there is no such shape. */
-GEODEC_API const geodec_shape *geodec_shape_named(const char *name);
+const geodec_shape *geodec_shape_named(const char *name);
 
 /* type: a recipe of gguf/quantize.h, which chooses the type of every matrix; router and norms are float32. The
  * vocabulary is made of byte tokens and letter strings. Keys general.name and general.description say that the weights
  * are random, and the last component of path must contain "random" (GEODEC_INVAL). GEODEC_NOTFOUND: no such type.
  * Memory: a few MB, whatever the file's size. */
-GEODEC_API geodec_status geodec_shape_write(const char *path, const geodec_shape *s, const char *type, uint64_t seed,
-                                            geodec_pool *pool, const geodec_hooks *hooks,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_shape_write(const char *path, const geodec_shape *s, const char *type, uint64_t seed,
+                                 geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -7,8 +7,7 @@
 
 /* Writes the experts of m in the layout for this arithmetic, and everything else as an embedded GGUF. The file has the
  * same bytes for any number of threads. GEODEC_UNSUPPORTED: m has no experts, or is a store already. */
-GEODEC_API geodec_status geodec_store_build(const geodec_model *m, geodec_arithmetic a, const char *path,
-                                            geodec_pool *pool, const geodec_hooks *hooks,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_store_build(const geodec_model *m, geodec_arithmetic a, const char *path, geodec_pool *pool,
+                                 const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -7,9 +7,9 @@
 
 /* Adds an object "experts": the plan, the uses by what became of them (in all and for each layer), the reads, the
  * times. Nothing when the model does not stream or had no session. */
-GEODEC_API void geodec_streamed_report_put(geodec_json_writer *w, const geodec_model *m);
+void geodec_streamed_report_put(geodec_json_writer *w, const geodec_model *m);
 /* A file of its own with that object, the model and its fingerprint, and the peak of resident memory. */
-GEODEC_API geodec_status geodec_streamed_report_write(const char *path, const geodec_model *m, const char *command,
-                                                      geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_streamed_report_write(const char *path, const geodec_model *m, const char *command,
+                                           geodec_err *err) GEODEC_MUST_USE;
 
 #endif

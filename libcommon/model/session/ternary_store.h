@@ -19,13 +19,12 @@ typedef struct geodec_ternary_build {
  * table last; the folder is made if there is none, and a table that is there goes first. GEODEC_UNSUPPORTED: no
  * experts, a store, experts of several widths, no lattice; a weight that is not ternary: names layer, expert and
  * matrix. GEODEC_EXISTS: another process is writing the folder. Also the errors of writing. */
-GEODEC_API geodec_status geodec_ternary_store_build(const geodec_model *m, const geodec_ternary_build *o,
-                                                    const char *folder, geodec_pool *pool, const geodec_hooks *hooks,
-                                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ternary_store_build(const geodec_model *m, const geodec_ternary_build *o, const char *folder,
+                                         geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
 /* Reads every byte of every file of the folder that belongs to it. Errors name file, layer and expert. */
-GEODEC_API geodec_status geodec_ternary_store_verify(const char *folder, const geodec_hooks *hooks,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ternary_store_verify(const char *folder, const geodec_hooks *hooks,
+                                          geodec_err *err) GEODEC_MUST_USE;
 /* The same without the experts: the parts that a run does not check by itself. */
-GEODEC_API geodec_status geodec_ternary_store_verify_resident(const char *folder, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ternary_store_verify_resident(const char *folder, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

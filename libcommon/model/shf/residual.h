@@ -24,16 +24,15 @@ typedef struct geodec_residual_parts {
 } geodec_residual_parts;
 
 /* xs [nodes][n], nodes >= 3. GEODEC_RANGE; GEODEC_NUMERIC where the metric has no value. */
-GEODEC_API geodec_status geodec_residual_path(const geodec_space *s, int64_t nodes, const double *xs,
-                                              const geodec_residual_parts *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_residual_path(const geodec_space *s, int64_t nodes, const double *xs,
+                                   const geodec_residual_parts *out, geodec_err *err) GEODEC_MUST_USE;
 /* Neighbouring paths xs, ys [nodes][n] (J = ys - xs): jacobi [nodes - 2] = |q|^2 and field [nodes - 2] = |D2 J|^2, both
  * in g(s_l); either may be NULL. */
-GEODEC_API geodec_status geodec_residual_jacobi(const geodec_space *s, int64_t nodes, const double *xs,
-                                                const double *ys, double *jacobi, double *field,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_residual_jacobi(const geodec_space *s, int64_t nodes, const double *xs, const double *ys,
+                                     double *jacobi, double *field, geodec_err *err) GEODEC_MUST_USE;
 /* Penalty P = sum_l |r_l|^2 (Euclidean in the chart) and its gradient with respect to every node, gradient [nodes][n]
  * (may be NULL): dr_l/ds_{l+-1} = I +- Gamma(s_l)(Dc s_l, .), dr_l/ds_l = -2 I + d_m Gamma(s_l)(Dc s_l, Dc s_l). */
-GEODEC_API geodec_status geodec_residual_penalty(const geodec_space *s, int64_t nodes, const double *xs,
-                                                 double *penalty, double *gradient, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_residual_penalty(const geodec_space *s, int64_t nodes, const double *xs, double *penalty,
+                                      double *gradient, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

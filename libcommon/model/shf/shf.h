@@ -27,26 +27,25 @@ typedef struct geodec_shf_options {
     bool flat;      /* Gamma = 0 */
     uint64_t seed;  /* of the choice of sites */
 } geodec_shf_options;
-GEODEC_API geodec_shf_options geodec_shf_defaults(void);
+geodec_shf_options geodec_shf_defaults(void);
 
 typedef struct geodec_shf geodec_shf;
 
 /* GEODEC_RANGE: n in 1..16, sites > max(2n, 16), stride >= 1. */
-GEODEC_API geodec_status geodec_shf_create(const geodec_shf_options *o, geodec_shf **out,
-                                           geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_shf_destroy(geodec_shf *s); /* NULL ok */
+geodec_status geodec_shf_create(const geodec_shf_options *o, geodec_shf **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_shf_destroy(geodec_shf *s); /* NULL ok */
 /* "shf n=4 sites=192 stride=8 metric|flat seed=1": identifies it. Inside s. */
-GEODEC_API const char *geodec_shf_recipe(const geodec_shf *s);
+const char *geodec_shf_recipe(const geodec_shf *s);
 
 /* Fits chart and metric to state [boundaries][rows][d], boundary 0 the embedding; boundaries >= 4. `ctx` is the
  * geodec_shf. GEODEC_RANGE; GEODEC_NUMERIC when too few states differ. */
-GEODEC_API geodec_status geodec_shf_prepare(void *ctx, int64_t step, int32_t boundaries, int64_t rows, int64_t d,
-                                            const float *state, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_shf_prepare(void *ctx, int64_t step, int32_t boundaries, int64_t rows, int64_t d,
+                                 const float *state, geodec_err *err) GEODEC_MUST_USE;
 /* Adds scale times the derivative of the summed penalty to cotangent [boundaries][n_seq len][d]; state[l] [n_seq
  * len][d]; value: the sum over the rows. Thread-safe after prepare; token t of every sequence is penalised when t %
  * stride == stride - 1, with weight stride. */
-GEODEC_API geodec_status geodec_shf_apply(void *ctx, int32_t boundaries, int64_t n_seq, int64_t len, int64_t d,
-                                          const float *const *state, double scale, float *cotangent, double *value,
-                                          geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_shf_apply(void *ctx, int32_t boundaries, int64_t n_seq, int64_t len, int64_t d,
+                               const float *const *state, double scale, float *cotangent, double *value,
+                               geodec_err *err) GEODEC_MUST_USE;
 
 #endif

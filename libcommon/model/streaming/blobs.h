@@ -67,6 +67,6 @@ static inline int64_t geodec_blobs_room(const geodec_blob_piece *p)
     return p->bytes > 0 ? (p->offset % page + p->bytes + page - 1) / page * page : 0;
 }
 /* Frees the members; b may be all zero. */
-GEODEC_API void geodec_blobs_clear(geodec_blobs *b);
+void geodec_blobs_clear(geodec_blobs *b);
 
 #endif

@@ -27,10 +27,10 @@ typedef struct geodec_closed_form_times {
     double bytes, read_bytes;
     double no_overlap, double_buffer, look_ahead, wall;
 } geodec_closed_form_times;
-GEODEC_API geodec_closed_form_times geodec_closed_form_of(const geodec_closed_form *f);
+geodec_closed_form_times geodec_closed_form_of(const geodec_closed_form *f);
 
 /* Expected distinct experts of n tokens, of which each uses `used` of `experts` at random: E (1 - (1 - K/E)^n). */
-GEODEC_API double geodec_closed_form_distinct(int32_t experts, int32_t used, double n);
+double geodec_closed_form_distinct(int32_t experts, int32_t used, double n);
 
 /* Public models as stores. */
 typedef struct geodec_closed_form_model {
@@ -38,6 +38,6 @@ typedef struct geodec_closed_form_model {
     double store, blob; /* bytes of all experts; of one */
     int32_t layers, used, experts;
 } geodec_closed_form_model;
-GEODEC_API const geodec_closed_form_model *geodec_closed_form_models(int32_t *n);
+const geodec_closed_form_model *geodec_closed_form_models(int32_t *n);
 
 #endif

@@ -24,19 +24,18 @@ typedef struct geodec_disk_faults {
 
 typedef struct geodec_disk geodec_disk;
 /* The thread that reads inherits the caller's affinity mask: open before a pool pins its workers. */
-GEODEC_API geodec_status geodec_disk_open(const char *path, const geodec_disk_options *o, geodec_disk **out,
-                                          geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_disk_open(const char *path, const geodec_disk_options *o, geodec_disk **out,
+                               geodec_err *err) GEODEC_MUST_USE;
 /* Several files (blobs.h), whose paths are copied; name: in messages that are of none of them. */
-GEODEC_API geodec_status geodec_disk_open_files(const char *name, const geodec_blob_file *file, int32_t n,
-                                                const geodec_disk_options *o, geodec_disk **out,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_disk_open_files(const char *name, const geodec_blob_file *file, int32_t n,
+                                     const geodec_disk_options *o, geodec_disk **out, geodec_err *err) GEODEC_MUST_USE;
 /* Waits for reads in flight. NULL ok. */
-GEODEC_API void geodec_disk_close(geodec_disk *d);
+void geodec_disk_close(geodec_disk *d);
 /* Bytes of a file now, and its path; -1: not known. */
-GEODEC_API int64_t geodec_disk_bytes(const geodec_disk *d, int32_t file, const char **path);
+int64_t geodec_disk_bytes(const geodec_disk *d, int32_t file, const char **path);
 /* What is in use after fallbacks. */
-GEODEC_API geodec_disk_io geodec_disk_io_of(const geodec_disk *d);
-GEODEC_API const char *geodec_disk_engine_name(const geodec_disk *d); /* "io_uring", "threads" */
+geodec_disk_io geodec_disk_io_of(const geodec_disk *d);
+const char *geodec_disk_engine_name(const geodec_disk *d); /* "io_uring", "threads" */
 
 typedef struct geodec_disk_read {
     int32_t slot; /* at most one read of a slot at a time */
@@ -49,13 +48,13 @@ typedef struct geodec_disk_read {
 } geodec_disk_read;
 
 /* Queues a read. False: the ring is full (take results first), the slot has a read, or there is no such slot. */
-GEODEC_API bool geodec_disk_submit(geodec_disk *d, const geodec_disk_read *r) GEODEC_MUST_USE;
+bool geodec_disk_submit(geodec_disk *d, const geodec_disk_read *r) GEODEC_MUST_USE;
 /* Takes back a read that has not begun; false: it has, and its result will come. */
-GEODEC_API bool geodec_disk_cancel(geodec_disk *d, int32_t slot) GEODEC_MUST_USE;
+bool geodec_disk_cancel(geodec_disk *d, int32_t slot) GEODEC_MUST_USE;
 /* A prefetch becomes a demand. */
-GEODEC_API void geodec_disk_hurry(geodec_disk *d, int32_t slot);
+void geodec_disk_hurry(geodec_disk *d, int32_t slot);
 /* Breaks off a prefetch that has begun: its result is GEODEC_INTERRUPTED, unless it comes before that. */
-GEODEC_API void geodec_disk_drop(geodec_disk *d, int32_t slot);
+void geodec_disk_drop(geodec_disk *d, int32_t slot);
 
 typedef struct geodec_disk_done {
     int32_t slot;
@@ -64,11 +63,11 @@ typedef struct geodec_disk_done {
     int32_t file;         /* of several */
 } geodec_disk_done;
 /* Finished reads, in the order in which they finished; waits for one if `wait` and any is queued or in flight. */
-GEODEC_API int32_t geodec_disk_take(geodec_disk *d, geodec_disk_done *done, int32_t most, bool wait);
+int32_t geodec_disk_take(geodec_disk *d, geodec_disk_done *done, int32_t most, bool wait);
 /* Message for a failed read of this layer and expert (layer < 0: of no blob): sets err and returns the status. */
-GEODEC_API geodec_status geodec_disk_failed(const geodec_disk *d, const geodec_disk_done *done, int32_t layer,
-                                            int32_t expert, geodec_err *err);
+geodec_status geodec_disk_failed(const geodec_disk *d, const geodec_disk_done *done, int32_t layer, int32_t expert,
+                                 geodec_err *err);
 
-GEODEC_API geodec_disk_counters geodec_disk_counted(const geodec_disk *d);
+geodec_disk_counters geodec_disk_counted(const geodec_disk *d);
 
 #endif

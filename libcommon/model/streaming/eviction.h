@@ -8,9 +8,9 @@
 
 #include <stdint.h>
 
-GEODEC_API const char *geodec_eviction_name(geodec_eviction e);
+const char *geodec_eviction_name(geodec_eviction e);
 /* GEODEC_EVICTION_KINDS for an unknown name. */
-GEODEC_API geodec_eviction geodec_eviction_named(const char *name);
+geodec_eviction geodec_eviction_named(const char *name);
 
 /* Belady: the pass, from the current one on, in which the expert is needed next; INT64_MAX: never again. */
 typedef int64_t geodec_eviction_next(void *ctx, int32_t layer, int32_t expert);

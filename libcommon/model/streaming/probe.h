@@ -23,7 +23,7 @@ typedef struct geodec_probe {
 } geodec_probe;
 
 /* GEODEC_SCARCE: the file is smaller than a blob. */
-GEODEC_API geodec_status geodec_probe_read(const char *path, const geodec_probe_options *o, geodec_probe *out,
-                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_probe_read(const char *path, const geodec_probe_options *o, geodec_probe *out,
+                                geodec_err *err) GEODEC_MUST_USE;
 
 #endif

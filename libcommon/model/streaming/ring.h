@@ -10,17 +10,16 @@
 
 typedef struct geodec_ring geodec_ring;
 /* Room for at least `least` elements (>= 1) of `size` bytes each. */
-GEODEC_API geodec_status geodec_ring_create(int32_t least, size_t size, geodec_ring **out,
-                                            geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_ring_destroy(geodec_ring *r); /* NULL ok */
+geodec_status geodec_ring_create(int32_t least, size_t size, geodec_ring **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_ring_destroy(geodec_ring *r); /* NULL ok */
 /* The number of elements that it can hold. */
-GEODEC_API int32_t geodec_ring_room(const geodec_ring *r);
+int32_t geodec_ring_room(const geodec_ring *r);
 
 /* Copies the element in; false: full. What the producer wrote before, the consumer of the element sees. */
-GEODEC_API bool geodec_ring_push(geodec_ring *r, const void *element) GEODEC_MUST_USE;
+bool geodec_ring_push(geodec_ring *r, const void *element) GEODEC_MUST_USE;
 /* Copies the oldest element out; false: empty. */
-GEODEC_API bool geodec_ring_pop(geodec_ring *r, void *element) GEODEC_MUST_USE;
+bool geodec_ring_pop(geodec_ring *r, void *element) GEODEC_MUST_USE;
 /* For the consumer: whether pop would return false. */
-GEODEC_API bool geodec_ring_empty(const geodec_ring *r);
+bool geodec_ring_empty(const geodec_ring *r);
 
 #endif

@@ -13,20 +13,20 @@
 #include <stdint.h>
 
 typedef struct geodec_serial geodec_serial;
-GEODEC_API geodec_status geodec_serial_create(int32_t n_slots, geodec_serial **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_serial_destroy(geodec_serial *s); /* NULL ok */
+geodec_status geodec_serial_create(int32_t n_slots, geodec_serial **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_serial_destroy(geodec_serial *s); /* NULL ok */
 
 /* A read of so many seconds arrives; a slot that has a read keeps it. worth: of a prefetch. */
-GEODEC_API void geodec_serial_put(geodec_serial *s, int32_t slot, bool demand, float worth, double at, double seconds);
+void geodec_serial_put(geodec_serial *s, int32_t slot, bool demand, float worth, double at, double seconds);
 /* A prefetch becomes the last of the demands. */
-GEODEC_API void geodec_serial_hurry(geodec_serial *s, int32_t slot, double at);
+void geodec_serial_hurry(geodec_serial *s, int32_t slot, double at);
 /* Ends a read early. Returns the seconds that it was served. */
-GEODEC_API double geodec_serial_drop(geodec_serial *s, int32_t slot, double at);
+double geodec_serial_drop(geodec_serial *s, int32_t slot, double at);
 /* Serves until a read ends, at the latest until `until`. Returns its slot, and the time of its end; -1: none ended. */
-GEODEC_API int32_t geodec_serial_next(geodec_serial *s, double until, double *at);
+int32_t geodec_serial_next(geodec_serial *s, double until, double *at);
 /* When the next read ends if none arrives; INFINITY: there is none. */
-GEODEC_API double geodec_serial_when(const geodec_serial *s);
+double geodec_serial_when(const geodec_serial *s);
 /* Seconds served. */
-GEODEC_API double geodec_serial_busy(const geodec_serial *s);
+double geodec_serial_busy(const geodec_serial *s);
 
 #endif

@@ -6,11 +6,11 @@
 #include "streaming/trace.h"
 
 /* Repeats every call with the recorded options. GEODEC_CHECK: the machine decides otherwise than the record says. */
-GEODEC_API geodec_status geodec_simulate_replay(const geodec_trace *t, geodec_slots_counters *out,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_simulate_replay(const geodec_trace *t, geodec_slots_counters *out,
+                                     geodec_err *err) GEODEC_MUST_USE;
 /* Replays, and compares every counter with the recorded one, and the bytes read (of reads that were broken off only up
  * to their size): GEODEC_CHECK names the first that differs. */
-GEODEC_API geodec_status geodec_simulate_check(const geodec_trace *t, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_simulate_check(const geodec_trace *t, geodec_err *err) GEODEC_MUST_USE;
 
 /* Applying a difference takes no time on the virtual clock. */
 typedef enum geodec_simulate_differences {
@@ -36,7 +36,7 @@ typedef struct geodec_simulate_options {
 } geodec_simulate_options;
 
 /* The recorded options; bandwidth and layer_seconds from the recorded times, 0 where those are not there. */
-GEODEC_API geodec_simulate_options geodec_simulate_recorded(const geodec_trace *t);
+geodec_simulate_options geodec_simulate_recorded(const geodec_trace *t);
 
 /* The counters are those of the slots; bytes as read, also of prefetches that were dropped. */
 typedef struct geodec_simulate_result {
@@ -45,11 +45,11 @@ typedef struct geodec_simulate_result {
     double seconds, stall, busy; /* of the virtual clock */
 } geodec_simulate_result;
 /* GEODEC_LIMIT for slots that are not possible. */
-GEODEC_API geodec_status geodec_simulate_run(const geodec_trace *t, const geodec_simulate_options *o,
-                                             geodec_simulate_result *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_simulate_run(const geodec_trace *t, const geodec_simulate_options *o, geodec_simulate_result *out,
+                                  geodec_err *err) GEODEC_MUST_USE;
 /* Fewest misses that any policy can have with so many slots: Belady's policy, no quotas, no prefetch. */
-GEODEC_API geodec_status geodec_simulate_bound(const geodec_trace *t, int32_t n_slots, geodec_simulate_result *out,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_simulate_bound(const geodec_trace *t, int32_t n_slots, geodec_simulate_result *out,
+                                    geodec_err *err) GEODEC_MUST_USE;
 
 /* Generated traffic: each visit needs `used` distinct experts, drawn with probability 1 / rank^zipf (0: uniform); the
  * rank of an expert is another in each layer. Writes a trace of `passes` passes of one row. */
@@ -60,7 +60,7 @@ typedef struct geodec_simulate_traffic {
     double zipf;
     uint64_t seed;
 } geodec_simulate_traffic;
-GEODEC_API geodec_status geodec_simulate_generate(const char *path, const geodec_simulate_traffic *o,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_simulate_generate(const char *path, const geodec_simulate_traffic *o,
+                                       geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -77,35 +77,32 @@ typedef struct geodec_slots_options {
 } geodec_slots_options;
 
 typedef struct geodec_slots geodec_slots;
-GEODEC_API geodec_status geodec_slots_create(const geodec_slots_options *o, geodec_slots **out,
-                                             geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_slots_destroy(geodec_slots *s); /* NULL ok */
+geodec_status geodec_slots_create(const geodec_slots_options *o, geodec_slots **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_slots_destroy(geodec_slots *s); /* NULL ok */
 
 /* Begins a pass over the layers. What was foretold for layers that the last pass has visited is forgotten at the visit,
  * not here: foretell may be called before the pass. */
-GEODEC_API void geodec_slots_pass(geodec_slots *s);
+void geodec_slots_pass(geodec_slots *s);
 /* What the next visit of a layer will need, most probable first; replaces what was foretold for it. Prefetches of it
  * that have not been read and are no longer foretold become stale. */
-GEODEC_API void geodec_slots_foretell(geodec_slots *s, int32_t layer, int32_t n, const int32_t *expert,
-                                      const float *probability);
+void geodec_slots_foretell(geodec_slots *s, int32_t layer, int32_t n, const int32_t *expert, const float *probability);
 /* Uses of experts in the visits of a layer after its next one, for GEODEC_EVICTION_MAP: the mean of a visit, the
  * nearest visits counting most. Experts that are not listed: 0. The shares are averaged over the calls. */
-GEODEC_API void geodec_slots_expect(geodec_slots *s, int32_t layer, int32_t n, const int32_t *expert,
-                                    const float *share);
+void geodec_slots_expect(geodec_slots *s, int32_t layer, int32_t n, const int32_t *expert, const float *share);
 /* The visit of a layer: these experts (distinct) are needed now. Counts each as resident, in time (prefetched, first
  * use), late (being read) or missed. Ends the layer's foretelling. All of the previous visit must have been taken and
  * released. */
-GEODEC_API void geodec_slots_need(geodec_slots *s, int32_t layer, int32_t n, const int32_t *expert);
+void geodec_slots_need(geodec_slots *s, int32_t layer, int32_t n, const int32_t *expert);
 /* Needed experts that are ready and were not taken yet: pins them. Returns their number; 0: wait for a read, or all
  * were taken. */
-GEODEC_API int32_t geodec_slots_take(geodec_slots *s, int32_t *slot, int32_t most);
-GEODEC_API bool geodec_slots_waiting(const geodec_slots *s); /* some needed expert was not taken yet */
-GEODEC_API void geodec_slots_release(geodec_slots *s, int32_t slot);
+int32_t geodec_slots_take(geodec_slots *s, int32_t *slot, int32_t most);
+bool geodec_slots_waiting(const geodec_slots *s); /* some needed expert was not taken yet */
+void geodec_slots_release(geodec_slots *s, int32_t slot);
 
 /* Other values of prefetch_least and prefetch_far, in [0, 1], from now on. */
-GEODEC_API void geodec_slots_pace(geodec_slots *s, float least, float far);
+void geodec_slots_pace(geodec_slots *s, float least, float far);
 /* The speed of the disk from now on, in bytes a second; until the first call it is unlimited. */
-GEODEC_API void geodec_slots_speed(geodec_slots *s, float bytes_per_second);
+void geodec_slots_speed(geodec_slots *s, float bytes_per_second);
 /* The next read to begin: needed ones in ascending expert; then foretold ones of a worth above 0, the largest first,
  * while fewer than two prefetches of at least its worth are under way; sixteen, if it is nearly certain.
  * A prefetch evicts nothing that is foretold with its own probability or a higher one.
@@ -116,36 +113,36 @@ typedef struct geodec_slots_read {
     float worth;        /* of a prefetch */
     int32_t edge, base; /* a difference, and the slot of its base; -1: the whole blob */
 } geodec_slots_read;
-GEODEC_API bool geodec_slots_next(geodec_slots *s, geodec_slots_read *out);
+bool geodec_slots_next(geodec_slots *s, geodec_slots_read *out);
 /* The read of a slot ended; !ok: the slot is empty again, and a needed expert will be read again. */
-GEODEC_API void geodec_slots_finished(geodec_slots *s, int32_t slot, bool ok);
+void geodec_slots_finished(geodec_slots *s, int32_t slot, bool ok);
 /* A slot whose prefetch is being read and is stale, or needed now (late); -1: none. The caller tries to take the read
  * back, and reports: cancelled (the slot is empty; a needed expert is then read on demand) or kept (it is not asked
  * again). A kept read that is not wanted may be broken off: dropped in place of finished. */
-GEODEC_API int32_t geodec_slots_recall(geodec_slots *s);
-GEODEC_API bool geodec_slots_wanted(const geodec_slots *s, int32_t slot); /* the visit waits for its expert */
-GEODEC_API void geodec_slots_recalled(geodec_slots *s, int32_t slot, bool cancelled);
+int32_t geodec_slots_recall(geodec_slots *s);
+bool geodec_slots_wanted(const geodec_slots *s, int32_t slot); /* the visit waits for its expert */
+void geodec_slots_recalled(geodec_slots *s, int32_t slot, bool cancelled);
 /* The read was broken off. Counts as cancelled. */
-GEODEC_API void geodec_slots_dropped(geodec_slots *s, int32_t slot);
+void geodec_slots_dropped(geodec_slots *s, int32_t slot);
 /* Gives up a slot, when memory gets short: an empty one, or that of the blob that leaves first. Between
  * visits. The quotas follow. Returns the slot; -1: none can leave now, or only two are left. */
-GEODEC_API int32_t geodec_slots_give(geodec_slots *s);
+int32_t geodec_slots_give(geodec_slots *s);
 /* A slot that was given up is there again, empty. Between visits. */
-GEODEC_API void geodec_slots_back(geodec_slots *s, int32_t slot);
-GEODEC_API int32_t geodec_slots_left(const geodec_slots *s); /* those that were not given up */
+void geodec_slots_back(geodec_slots *s, int32_t slot);
+int32_t geodec_slots_left(const geodec_slots *s); /* those that were not given up */
 /* Fills a slot before the first pass (warm start); false: no empty slot of that layer. */
-GEODEC_API bool geodec_slots_warm(geodec_slots *s, int32_t layer, int32_t expert, geodec_slots_read *out);
+bool geodec_slots_warm(geodec_slots *s, int32_t layer, int32_t expert, geodec_slots_read *out);
 
 /* Calls that the state does not allow (a slot out of range or in another state) change nothing. */
 
 /* What a slot holds or will hold; false when it is empty. */
-GEODEC_API bool geodec_slots_content(const geodec_slots *s, int32_t slot, int32_t *layer, int32_t *expert);
-GEODEC_API bool geodec_slots_resident(const geodec_slots *s, int32_t layer, int32_t expert); /* ready */
+bool geodec_slots_content(const geodec_slots *s, int32_t slot, int32_t *layer, int32_t *expert);
+bool geodec_slots_resident(const geodec_slots *s, int32_t layer, int32_t expert); /* ready */
 /* Use statistics for persisting: [n_layer][n_expert] exponential frequency F of spec 5.6, and number of uses. */
-GEODEC_API const float *geodec_slots_frequency(const geodec_slots *s);
-GEODEC_API const int64_t *geodec_slots_uses(const geodec_slots *s);
+const float *geodec_slots_frequency(const geodec_slots *s);
+const int64_t *geodec_slots_uses(const geodec_slots *s);
 
-GEODEC_API geodec_slots_counters geodec_slots_counted(const geodec_slots *s);
-GEODEC_API geodec_slots_counters geodec_slots_counted_layer(const geodec_slots *s, int32_t layer);
+geodec_slots_counters geodec_slots_counted(const geodec_slots *s);
+geodec_slots_counters geodec_slots_counted_layer(const geodec_slots *s, int32_t layer);
 
 #endif

@@ -59,17 +59,16 @@ typedef struct geodec_store {
 } geodec_store;
 
 /* Whether the file begins as a store does; false also when it cannot be read. */
-GEODEC_API bool geodec_store_is(const char *path);
+bool geodec_store_is(const char *path);
 /* Reads and checks header and index, with limits before allocation. GEODEC_FORMAT, GEODEC_VERSION, GEODEC_CHECKSUM,
  * GEODEC_IO name file and cause. Bytes of the resident part and of the blobs are not read: see geodec_store_verify. */
-GEODEC_API geodec_status geodec_store_read(const char *path, geodec_store *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_store_clear(geodec_store *s); /* s may be all zero */
+geodec_status geodec_store_read(const char *path, geodec_store *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_store_clear(geodec_store *s); /* s may be all zero */
 /* Reads the whole file and checks every byte: header, index, resident part, each blob and the zeros between them.
  * GEODEC_CHECKSUM names the first part that is damaged: a blob by layer and expert. */
-GEODEC_API geodec_status geodec_store_verify(const char *path, const geodec_hooks *hooks,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_store_verify(const char *path, const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
 /* The same without the blobs: the parts that a run does not check by itself. */
-GEODEC_API geodec_status geodec_store_verify_resident(const char *path, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_store_verify_resident(const char *path, geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
@@ -77,17 +76,17 @@ GEODEC_API geodec_status geodec_store_verify_resident(const char *path, geodec_e
 typedef struct geodec_store_writer geodec_store_writer;
 /* From the plan: n_layer and n_expert of the blobs, layout, fingerprint, golden prompt, and of each matrix all but its
  * place. */
-GEODEC_API geodec_status geodec_store_writer_create(const char *path, const geodec_store *plan,
-                                                    geodec_store_writer **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_store_writer_create(const char *path, const geodec_store *plan, geodec_store_writer **out,
+                                         geodec_err *err) GEODEC_MUST_USE;
 /* The file, where the caller writes the resident part. */
-GEODEC_API geodec_atomic *geodec_store_writer_file(geodec_store_writer *w);
+geodec_atomic *geodec_store_writer_file(geodec_store_writer *w);
 /* What was planned, with the places of the matrices. */
-GEODEC_API const geodec_store *geodec_store_writer_plan(const geodec_store_writer *w);
+const geodec_store *geodec_store_writer_plan(const geodec_store_writer *w);
 /* The next blob, of the layers with experts: `bytes` up to the end of its last matrix. */
-GEODEC_API geodec_status geodec_store_writer_blob(geodec_store_writer *w, const void *data, int64_t bytes,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_store_writer_blob(geodec_store_writer *w, const void *data, int64_t bytes,
+                                       geodec_err *err) GEODEC_MUST_USE;
 /* Frees w in every case. */
-GEODEC_API geodec_status geodec_store_writer_commit(geodec_store_writer *w, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_store_writer_abandon(geodec_store_writer *w); /* NULL ok */
+geodec_status geodec_store_writer_commit(geodec_store_writer *w, geodec_err *err) GEODEC_MUST_USE;
+void geodec_store_writer_abandon(geodec_store_writer *w); /* NULL ok */
 
 #endif

@@ -30,37 +30,36 @@ typedef struct geodec_stream geodec_stream;
 /* Takes over *blobs (which becomes all zero). Reserves and touches the memory of all slots. Reads all experts if there
  * are slots for all, or the most used ones of a table of uses that fits the model. A table that does not fit is ignored
  * with a note. */
-GEODEC_API geodec_status geodec_stream_open(geodec_blobs *blobs, const geodec_stream_options *o, geodec_stream **out,
-                                            geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_stream_close(geodec_stream *s); /* NULL ok */
+geodec_status geodec_stream_open(geodec_blobs *blobs, const geodec_stream_options *o, geodec_stream **out,
+                                 geodec_err *err) GEODEC_MUST_USE;
+void geodec_stream_close(geodec_stream *s); /* NULL ok */
 /* Bytes of the budget for something else (below 0: they are free again). Slots are given back for what `beside` does
  * not cover, for good. Returns the bytes that are missing when the least number of slots is left: then nothing was
  * claimed; 0: claimed. Not within a pass. */
-GEODEC_API int64_t geodec_stream_claim(geodec_stream *s, int64_t bytes);
+int64_t geodec_stream_claim(geodec_stream *s, int64_t bytes);
 /* What a pass may take for itself: bytes that `beside` has left, those of all slots but the least number; and the
  * number of slots. */
 typedef struct geodec_stream_room {
     int64_t free, lendable;
     int32_t left;
 } geodec_stream_room;
-GEODEC_API geodec_stream_room geodec_stream_room_of(geodec_stream *s);
+geodec_stream_room geodec_stream_room_of(geodec_stream *s);
 /* Lends so many bytes to the next pass; slots are given up until they are back. False: they are missing, and nothing
  * was lent. Not within a pass; restore after it. */
-GEODEC_API bool geodec_stream_lend(geodec_stream *s, int64_t bytes);
-GEODEC_API void geodec_stream_restore(geodec_stream *s);
+bool geodec_stream_lend(geodec_stream *s, int64_t bytes);
+void geodec_stream_restore(geodec_stream *s);
 /* After the last pass: writes the trace and the table of uses. GEODEC_IO, before that: the file got shorter. */
-GEODEC_API geodec_status geodec_stream_finish(geodec_stream *s, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_stream_finish(geodec_stream *s, geodec_err *err) GEODEC_MUST_USE;
 
 /* A pass: lock, then for each layer foretell (optional), need, and take until it returns 0; then unlock. On an error
  * the visit is abandoned; end is called as ever. */
-GEODEC_API void geodec_stream_begin(geodec_stream *s, int32_t rows);
-GEODEC_API void geodec_stream_end(geodec_stream *s);
-GEODEC_API void geodec_stream_pace(geodec_stream *s, float least, float far); /* slots.h */
-GEODEC_API void geodec_stream_expect(geodec_stream *s, int32_t layer, int32_t n, const int32_t *expert,
-                                     const float *share);
-GEODEC_API void geodec_stream_foretell(geodec_stream *s, int32_t layer, int32_t n, const int32_t *expert,
-                                       const float *probability);
-GEODEC_API void geodec_stream_need(geodec_stream *s, int32_t layer, int32_t n, const int32_t *expert);
+void geodec_stream_begin(geodec_stream *s, int32_t rows);
+void geodec_stream_end(geodec_stream *s);
+void geodec_stream_pace(geodec_stream *s, float least, float far); /* slots.h */
+void geodec_stream_expect(geodec_stream *s, int32_t layer, int32_t n, const int32_t *expert, const float *share);
+void geodec_stream_foretell(geodec_stream *s, int32_t layer, int32_t n, const int32_t *expert,
+                            const float *probability);
+void geodec_stream_need(geodec_stream *s, int32_t layer, int32_t n, const int32_t *expert);
 /* A needed expert in memory, pinned until it is released. */
 typedef struct geodec_stream_blob {
     int32_t slot, expert;
@@ -68,19 +67,19 @@ typedef struct geodec_stream_blob {
     bool fresh;    /* read since it was last taken: the caller may rearrange it in place, once */
 } geodec_stream_blob;
 /* Waits for at least one; *n = 0: all needed experts were taken. */
-GEODEC_API geodec_status geodec_stream_take(geodec_stream *s, geodec_stream_blob *blob, int32_t most, int32_t *n,
-                                            geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API int32_t geodec_stream_left(const geodec_stream *s); /* slots of the pass */
-GEODEC_API void geodec_stream_release(geodec_stream *s, int32_t slot);
+geodec_status geodec_stream_take(geodec_stream *s, geodec_stream_blob *blob, int32_t most, int32_t *n,
+                                 geodec_err *err) GEODEC_MUST_USE;
+int32_t geodec_stream_left(const geodec_stream *s); /* slots of the pass */
+void geodec_stream_release(geodec_stream *s, int32_t slot);
 
-GEODEC_API geodec_stream_counters geodec_stream_counted(const geodec_stream *s);
-GEODEC_API geodec_slots_counters geodec_stream_counted_layer(const geodec_stream *s, int32_t layer);
+geodec_stream_counters geodec_stream_counted(const geodec_stream *s);
+geodec_slots_counters geodec_stream_counted_layer(const geodec_stream *s, int32_t layer);
 /* Passes in order; valid until the next pass. */
-GEODEC_API const geodec_timeline *geodec_stream_timeline(const geodec_stream *s);
+const geodec_timeline *geodec_stream_timeline(const geodec_stream *s);
 
 /* Between passes: resident [n_layer][n_expert] = 1 for experts that are in memory, 0 for others. */
-GEODEC_API void geodec_stream_residents(geodec_stream *s, uint8_t *resident);
+void geodec_stream_residents(geodec_stream *s, uint8_t *resident);
 /* Bytes that are read for an expert of a layer; 0: the layer has none. */
-GEODEC_API int64_t geodec_stream_blob_bytes(const geodec_stream *s, int32_t layer);
+int64_t geodec_stream_blob_bytes(const geodec_stream *s, int32_t layer);
 
 #endif

@@ -21,6 +21,6 @@ typedef struct geodec_timeline {
     geodec_timeline_point point[GEODEC_TIMELINE_POINTS];
 } geodec_timeline;
 
-GEODEC_API void geodec_timeline_add(geodec_timeline *t, const geodec_timeline_point *pass);
+void geodec_timeline_add(geodec_timeline *t, const geodec_timeline_point *pass);
 
 #endif

@@ -25,18 +25,18 @@ typedef struct geodec_trace_totals {
 typedef struct geodec_trace_writer geodec_trace_writer;
 /* Writes under a temporary name until commit. blob [n_layer]: bytes of a blob of each layer, 0 for a layer without
  * experts. Nothing of o is kept. */
-GEODEC_API geodec_status geodec_trace_create(const char *path, const geodec_slots_options *o, const int64_t *blob,
-                                             geodec_trace_writer **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trace_create(const char *path, const geodec_slots_options *o, const int64_t *blob,
+                                  geodec_trace_writer **out, geodec_err *err) GEODEC_MUST_USE;
 /* For observe of geodec_slots_options, with the writer as observe_ctx. The first error is kept for commit. */
-GEODEC_API void geodec_trace_observe(void *writer, const geodec_slots_event *e);
+void geodec_trace_observe(void *writer, const geodec_slots_event *e);
 /* Tokens of the pass that begins next (1 when this is not called). */
-GEODEC_API void geodec_trace_rows(geodec_trace_writer *w, int32_t rows);
+void geodec_trace_rows(geodec_trace_writer *w, int32_t rows);
 /* Seconds since the last call of this function, or since the beginning; optional. Kept in microseconds. */
-GEODEC_API void geodec_trace_time(geodec_trace_writer *w, double seconds);
+void geodec_trace_time(geodec_trace_writer *w, double seconds);
 /* Writes the totals and puts the file in place. Frees w in every case. */
-GEODEC_API geodec_status geodec_trace_commit(geodec_trace_writer *w, const geodec_trace_totals *totals,
-                                             geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_trace_abandon(geodec_trace_writer *w); /* NULL ok */
+geodec_status geodec_trace_commit(geodec_trace_writer *w, const geodec_trace_totals *totals,
+                                  geodec_err *err) GEODEC_MUST_USE;
+void geodec_trace_abandon(geodec_trace_writer *w); /* NULL ok */
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
@@ -50,8 +50,8 @@ typedef struct geodec_trace {
 
 /* Checks the sums and every call: layers, experts and slots in range, experts of a visit distinct. GEODEC_NOTFOUND,
  * GEODEC_IO, GEODEC_FORMAT, GEODEC_VERSION, GEODEC_CHECKSUM, GEODEC_LIMIT; the message names the file. */
-GEODEC_API geodec_status geodec_trace_read(const char *path, geodec_trace *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_trace_clear(geodec_trace *t); /* t may be all zero */
+geodec_status geodec_trace_read(const char *path, geodec_trace *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_trace_clear(geodec_trace *t); /* t may be all zero */
 
 /* One call, or (timed) a time. */
 typedef struct geodec_trace_event {
@@ -61,10 +61,9 @@ typedef struct geodec_trace_event {
     double seconds;
 } geodec_trace_event;
 typedef struct geodec_trace_cursor geodec_trace_cursor;
-GEODEC_API geodec_status geodec_trace_begin(const geodec_trace *t, geodec_trace_cursor **out,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trace_begin(const geodec_trace *t, geodec_trace_cursor **out, geodec_err *err) GEODEC_MUST_USE;
 /* False: at the end. */
-GEODEC_API bool geodec_trace_next(geodec_trace_cursor *c, geodec_trace_event *e);
-GEODEC_API void geodec_trace_end(geodec_trace_cursor *c); /* NULL ok */
+bool geodec_trace_next(geodec_trace_cursor *c, geodec_trace_event *e);
+void geodec_trace_end(geodec_trace_cursor *c); /* NULL ok */
 
 #endif

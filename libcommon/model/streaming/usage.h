@@ -18,23 +18,23 @@ typedef struct geodec_usage {
 } geodec_usage;
 
 /* A table without uses: F = 1 / n_expert. GEODEC_LIMIT. */
-GEODEC_API geodec_status geodec_usage_new(int32_t n_layer, int32_t n_expert, const char *fingerprint, geodec_usage *out,
-                                          geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_usage_clear(geodec_usage *u); /* u may be all zero */
+geodec_status geodec_usage_new(int32_t n_layer, int32_t n_expert, const char *fingerprint, geodec_usage *out,
+                               geodec_err *err) GEODEC_MUST_USE;
+void geodec_usage_clear(geodec_usage *u); /* u may be all zero */
 /* Takes over the frequencies of a run that began with those of u, and adds its uses. s has the layers and experts of u.
  */
-GEODEC_API void geodec_usage_add(geodec_usage *u, const geodec_slots *s);
+void geodec_usage_add(geodec_usage *u, const geodec_slots *s);
 /* Keys layer * n_expert + expert, most frequent first, then most hits, then lowest; order [n_layer n_expert]. */
-GEODEC_API geodec_status geodec_usage_order(const geodec_usage *u, int32_t *order, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_usage_order(const geodec_usage *u, int32_t *order, geodec_err *err) GEODEC_MUST_USE;
 
 /* Replaces the file at once; after a kill the old one is there. */
-GEODEC_API geodec_status geodec_usage_write(const char *path, const geodec_usage *u, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_usage_write(const char *path, const geodec_usage *u, geodec_err *err) GEODEC_MUST_USE;
 /* GEODEC_NOTFOUND, GEODEC_IO, GEODEC_FORMAT, GEODEC_VERSION, GEODEC_CHECKSUM, GEODEC_LIMIT; the message names the file.
  */
-GEODEC_API geodec_status geodec_usage_read(const char *path, geodec_usage *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_usage_read(const char *path, geodec_usage *out, geodec_err *err) GEODEC_MUST_USE;
 /* Reads the table of this model. False: there is none that fits (*out is unchanged), and why says the reason, as a note
  * for the user; a run goes on without it. */
-GEODEC_API bool geodec_usage_fits(const char *path, int32_t n_layer, int32_t n_expert, const char *fingerprint,
-                                  geodec_usage *out, geodec_err *why);
+bool geodec_usage_fits(const char *path, int32_t n_layer, int32_t n_expert, const char *fingerprint, geodec_usage *out,
+                       geodec_err *why);
 
 #endif

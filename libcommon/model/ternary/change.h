@@ -13,9 +13,8 @@
 /* Bytes of the stream from a to b, and the number of changes. out: room for these bytes, or NULL (only counts). Both
  * matrices have the same encoding, rows and columns, and are such as geodec_ternary_check accepts; rows cols < 2^32.
  * GEODEC_INVAL, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_change_encode(const geodec_ternary_matrix *a, const geodec_ternary_matrix *b,
-                                              uint8_t *out, int64_t *bytes, int64_t *changes,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_change_encode(const geodec_ternary_matrix *a, const geodec_ternary_matrix *b, uint8_t *out,
+                                   int64_t *bytes, int64_t *changes, geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct geodec_change_stream {
     const uint8_t *data;
@@ -27,13 +26,13 @@ typedef struct geodec_change_stream {
  * stream. GEODEC_FORMAT: the stream ends early, a symbol is longer than it must be, or a change lies outside the
  * matrix; earlier changes are then in place, and the matrix must not be used. Nothing outside the rows is written,
  * whatever the stream. */
-GEODEC_API geodec_status geodec_change_apply(int encoding, int64_t rows, int64_t cols, const geodec_change_stream *s,
-                                             bool to_b, uint8_t *data, int64_t *used, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_change_apply(int encoding, int64_t rows, int64_t cols, const geodec_change_stream *s, bool to_b,
+                                  uint8_t *data, int64_t *used, geodec_err *err) GEODEC_MUST_USE;
 
 /* For independent changes with probability p (0 < p < 1), a weight: the entropy H(p) + p in bits (which weight changes,
  * and one of two new values), and the expected bytes of this code, p (1 + sum_k>=1 (1-p)^(64 128^(k-1))), because a
  * symbol has more than k bytes if its gap is at least 64 128^(k-1). */
-GEODEC_API double geodec_change_floor(double p);
-GEODEC_API double geodec_change_bytes(double p);
+double geodec_change_floor(double p);
+double geodec_change_bytes(double p);
 
 #endif

@@ -28,7 +28,7 @@ typedef enum geodec_ternary_choice {
     GEODEC_TERNARY_DIFFERENCE,
     GEODEC_TERNARY_CHOICES
 } geodec_ternary_choice;
-GEODEC_API const char *geodec_ternary_choice_name(geodec_ternary_choice c); /* "alone", "cheaper", "difference" */
+const char *geodec_ternary_choice_name(geodec_ternary_choice c); /* "alone", "cheaper", "difference" */
 
 /* One expert of one layer: bytes of both forms. */
 typedef struct geodec_ternary_load {
@@ -36,20 +36,19 @@ typedef struct geodec_ternary_load {
     bool base; /* in memory, with a known CRC */
 } geodec_ternary_load;
 
-GEODEC_API double geodec_ternary_cost_whole(const geodec_ternary_cost *c, const geodec_ternary_load *l);
-GEODEC_API double geodec_ternary_cost_difference(const geodec_ternary_cost *c, const geodec_ternary_load *l);
+double geodec_ternary_cost_whole(const geodec_ternary_cost *c, const geodec_ternary_load *l);
+double geodec_ternary_cost_difference(const geodec_ternary_cost *c, const geodec_ternary_load *l);
 /* Counts the choice in count [GEODEC_TERNARY_CHOICES], or NULL. */
-GEODEC_API geodec_ternary_choice geodec_ternary_choose(const geodec_ternary_cost *c, const geodec_ternary_load *l,
-                                                       int64_t *count);
+geodec_ternary_choice geodec_ternary_choose(const geodec_ternary_cost *c, const geodec_ternary_load *l, int64_t *count);
 /* Bytes a second below which the difference costs less, in closed form: (whole - difference) / (the seconds of its
  * changes and its copy). 0: never. The latency is that of both. */
-GEODEC_API double geodec_ternary_cost_bandwidth(const geodec_ternary_cost *c, const geodec_ternary_load *l);
+double geodec_ternary_cost_bandwidth(const geodec_ternary_cost *c, const geodec_ternary_load *l);
 /* Seconds a change and bytes a second of copies on this machine, from matrices of this shape (some milliseconds). The
  * other members are kept. GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_ternary_cost_measure(int encoding, int64_t rows, int64_t cols, geodec_ternary_cost *c,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ternary_cost_measure(int encoding, int64_t rows, int64_t cols, geodec_ternary_cost *c,
+                                          geodec_err *err) GEODEC_MUST_USE;
 /* The largest share p of independent changes, of `weights` weights, at which a difference (change.h) still costs less
  * than `whole_bytes`: by bisection to 1e-9; 0 if none does. */
-GEODEC_API double geodec_ternary_cost_break_even(const geodec_ternary_cost *c, double weights, double whole_bytes);
+double geodec_ternary_cost_break_even(const geodec_ternary_cost *c, double weights, double whole_bytes);
 
 #endif

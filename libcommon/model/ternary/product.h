@@ -30,17 +30,17 @@ typedef struct geodec_ternary_input {
 } geodec_ternary_input;
 
 /* GEODEC_LIMIT (cols, most), GEODEC_NOMEM. Free with geodec_ternary_input_clear. */
-GEODEC_API geodec_status geodec_ternary_input_create(geodec_ternary_arithmetic a, int64_t cols, int64_t most,
-                                                     geodec_ternary_input *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_ternary_input_clear(geodec_ternary_input *in); /* may be all zero */
+geodec_status geodec_ternary_input_create(geodec_ternary_arithmetic a, int64_t cols, int64_t most,
+                                          geodec_ternary_input *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_ternary_input_clear(geodec_ternary_input *in); /* may be all zero */
 /* Vector i becomes x [cols]. */
-GEODEC_API void geodec_ternary_input_set(geodec_ternary_input *in, int64_t i, const float *x);
+void geodec_ternary_input_set(geodec_ternary_input *in, int64_t i, const float *x);
 
 /* Row o as float32, (float)t s of each column; the same bits with every set. */
-GEODEC_API void geodec_ternary_expand(const geodec_ternary_matrix *m, int64_t o, geodec_isa isa, float *out);
+void geodec_ternary_expand(const geodec_ternary_matrix *m, int64_t o, geodec_isa isa, float *out);
 /* y[i] [rows] for the first n vectors, in 64-row tasks of the pool (NULL: on this thread). in->cols = m->cols; m is a
  * matrix that geodec_ternary_check accepts. isa: the best of this CPU up to the requested set. */
-GEODEC_API void geodec_ternary_multiply(const geodec_ternary_matrix *m, const geodec_ternary_input *in, int64_t n,
-                                        geodec_isa isa, geodec_pool *pool, float *const *y);
+void geodec_ternary_multiply(const geodec_ternary_matrix *m, const geodec_ternary_input *in, int64_t n, geodec_isa isa,
+                             geodec_pool *pool, float *const *y);
 
 #endif

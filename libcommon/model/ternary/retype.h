@@ -23,8 +23,8 @@ typedef struct geodec_ternary_retyped {
  * GEODEC_INVAL: another type. GEODEC_UNSUPPORTED: no experts, rows that are no whole blocks, a weight that is not
  * ternary (named with its place), a scale that would be rounded (the one with the largest error is named). Also the
  * errors of geodec_quantize. */
-GEODEC_API geodec_status geodec_ternary_retype(const geodec_gguf *in, const char *path, int type, bool lossy,
-                                               geodec_pool *pool, const geodec_hooks *hooks,
-                                               geodec_ternary_retyped *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ternary_retype(const geodec_gguf *in, const char *path, int type, bool lossy, geodec_pool *pool,
+                                    const geodec_hooks *hooks, geodec_ternary_retyped *out,
+                                    geodec_err *err) GEODEC_MUST_USE;
 
 #endif

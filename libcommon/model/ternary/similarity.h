@@ -12,9 +12,9 @@ typedef struct geodec_trit_similarity {
 } geodec_trit_similarity;
 
 /* Adds the payloads of a layer. GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_trit_similarity_add(const geodec_trit_shape *s, const uint8_t *a, const uint8_t *b,
-                                                    geodec_trit_similarity *sum, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trit_similarity_add(const geodec_trit_shape *s, const uint8_t *a, const uint8_t *b,
+                                         geodec_trit_similarity *sum, geodec_err *err) GEODEC_MUST_USE;
 /* The expected share for independent trits of the same frequencies: 1 - sum of products; 62.5 % at 25, 50 and 25 %. */
-GEODEC_API double geodec_trit_similarity_independent(const geodec_trit_similarity *s);
+double geodec_trit_similarity_independent(const geodec_trit_similarity *s);
 
 #endif

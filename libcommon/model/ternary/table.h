@@ -44,29 +44,26 @@ typedef struct geodec_trit_table {
 } geodec_trit_table;
 
 /* The model id of its files: the first 16 digits of the fingerprint. */
-GEODEC_API uint64_t geodec_trit_table_model(const char *fingerprint);
+uint64_t geodec_trit_table_model(const char *fingerprint);
 /* Path of a file of the folder, which the caller frees: the table, the resident part (expert and b -1), an expert (b
  * -1), a difference. GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_trit_table_path(const char *folder, int32_t expert, int32_t b, char **out,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trit_table_path(const char *folder, int32_t expert, int32_t b, char **out,
+                                     geodec_err *err) GEODEC_MUST_USE;
 /* Whether the folder has a table of ternary experts; false also when it cannot be read. */
-GEODEC_API bool geodec_trit_table_is(const char *folder);
+bool geodec_trit_table_is(const char *folder);
 /* Reads and checks the table, with limits before allocation. GEODEC_NOTFOUND, GEODEC_IO, GEODEC_FORMAT,
  * GEODEC_VERSION, GEODEC_CHECKSUM, GEODEC_LIMIT name the file. The other files are not read. */
-GEODEC_API geodec_status geodec_trit_table_read(const char *folder, geodec_trit_table *out,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trit_table_read(const char *folder, geodec_trit_table *out, geodec_err *err) GEODEC_MUST_USE;
 /* The file appears whole or not at all. */
-GEODEC_API geodec_status geodec_trit_table_write(const char *folder, const geodec_trit_table *t,
-                                                 geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_trit_table_clear(geodec_trit_table *t); /* may be all zero */
+geodec_status geodec_trit_table_write(const char *folder, const geodec_trit_table *t, geodec_err *err) GEODEC_MUST_USE;
+void geodec_trit_table_clear(geodec_trit_table *t); /* may be all zero */
 
 /* Opens a file of the folder and checks that it is that of the table: number, model, shape, layers, CRC of the header.
  * A difference (i: of t->edge) also has the CRCs of its experts, which the caller opened. GEODEC_CHECKSUM names the
  * file and what differs; errors of opening. */
-GEODEC_API geodec_status geodec_trit_table_expert(const geodec_trit_table *t, const char *folder, int32_t expert,
-                                                  geodec_trit *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_trit_table_edge(const geodec_trit_table *t, const char *folder, int32_t i,
-                                                const geodec_trit *a, const geodec_trit *b, geodec_trd *out,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trit_table_expert(const geodec_trit_table *t, const char *folder, int32_t expert, geodec_trit *out,
+                                       geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trit_table_edge(const geodec_trit_table *t, const char *folder, int32_t i, const geodec_trit *a,
+                                     const geodec_trit *b, geodec_trd *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -34,13 +34,12 @@ typedef struct geodec_ternary_matrix {
 } geodec_ternary_matrix;
 
 /* "base3", "bits2"; "?" for another number. */
-GEODEC_API const char *geodec_ternary_name(int encoding);
+const char *geodec_ternary_name(int encoding);
 /* Columns of a block (320, 256) and bytes of a row of `cols` columns. 0 for another encoding. */
-GEODEC_API int64_t geodec_ternary_block(int encoding);
-GEODEC_API int64_t geodec_ternary_row_bytes(int encoding, int64_t cols);
+int64_t geodec_ternary_block(int encoding);
+int64_t geodec_ternary_row_bytes(int encoding, int64_t cols);
 /* GEODEC_INVAL (encoding), GEODEC_LIMIT (rows or columns outside 1 .. the limits). */
-GEODEC_API geodec_status geodec_ternary_shape(int encoding, int64_t rows, int64_t cols,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ternary_shape(int encoding, int64_t rows, int64_t cols, geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- packing ---------------------------------------------------------------------------------------------------- */
 
@@ -49,19 +48,18 @@ static inline uint8_t geodec_ternary_byte(int v) { return (uint8_t)((256 * v + 2
 static inline int geodec_ternary_digits(uint8_t byte) { return 243 * byte >> 8; }
 
 /* One row of trits t [cols], each -1, 0 or 1, to and from its bytes. */
-GEODEC_API void geodec_ternary_pack(int encoding, const int8_t *t, int64_t cols, uint8_t *row);
-GEODEC_API void geodec_ternary_unpack(int encoding, const uint8_t *row, int64_t cols, int8_t *t);
+void geodec_ternary_pack(int encoding, const int8_t *t, int64_t cols, uint8_t *row);
+void geodec_ternary_unpack(int encoding, const uint8_t *row, int64_t cols, int8_t *t);
 /* Counts the weights that are not zero, and checks that every byte is a code and that columns beyond the last are zero.
  * GEODEC_FORMAT names the row and the column. */
-GEODEC_API geodec_status geodec_ternary_check(const geodec_ternary_matrix *m, int64_t *nonzeros,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ternary_check(const geodec_ternary_matrix *m, int64_t *nonzeros, geodec_err *err) GEODEC_MUST_USE;
 /* The code of a column of a row, and its replacement (0, 1 or 2). */
-GEODEC_API int geodec_ternary_get(int encoding, const uint8_t *row, int64_t col);
-GEODEC_API void geodec_ternary_put(int encoding, uint8_t *row, int64_t col, int code);
+int geodec_ternary_get(int encoding, const uint8_t *row, int64_t col);
+void geodec_ternary_put(int encoding, uint8_t *row, int64_t col, int code);
 
 /* Adds a row w [cols] of weights that are exactly -s, 0 or s: its trits, and s. *scale is 0 until a weight is not zero,
  * then all of them must have that s. Returns the column of the first weight that does not, -1: none. */
-GEODEC_API int64_t geodec_ternary_collect(const float *w, int64_t cols, float *scale, int8_t *t);
+int64_t geodec_ternary_collect(const float *w, int64_t cols, float *scale, int8_t *t);
 
 /* ---- quantisation ----------------------------------------------------------------------------------------------- */
 
@@ -73,8 +71,8 @@ GEODEC_API int64_t geodec_ternary_collect(const float *w, int64_t cols, float *s
  * weight at exactly the threshold becomes 0, as rounding to even gives it. scale: [1] or [rows]. zeros: weights that
  * became 0, or NULL. All weights zero: scale 0. GEODEC_NUMERIC (a weight is not finite: row and column), GEODEC_RANGE
  * (threshold not positive), GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_ternary_quantise(const float *w, int64_t rows, int64_t cols, double threshold,
-                                                 bool by_row, int encoding, uint8_t *data, float *scale, int64_t *zeros,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ternary_quantise(const float *w, int64_t rows, int64_t cols, double threshold, bool by_row,
+                                      int encoding, uint8_t *data, float *scale, int64_t *zeros,
+                                      geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -36,31 +36,30 @@ typedef struct geodec_trd {
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 /* Reads and checks header, table and prefixes, with limits before allocation; errors as those of geodec_trit_open. */
-GEODEC_API geodec_status geodec_trd_open(const char *path, geodec_trd *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_trd_close(geodec_trd *t); /* of an opened one, or all zero */
-GEODEC_API const geodec_trd_entry *geodec_trd_find(const geodec_trd *t, int32_t layer);
+geodec_status geodec_trd_open(const char *path, geodec_trd *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_trd_close(geodec_trd *t); /* of an opened one, or all zero */
+const geodec_trd_entry *geodec_trd_find(const geodec_trd *t, int32_t layer);
 /* Reads the blob of a layer [room], and checks its CRC; one that does not match is read once more. Errors name file,
  * layer and experts: GEODEC_NOTFOUND, GEODEC_CHECKSUM, GEODEC_IO, GEODEC_FORMAT. */
-GEODEC_API geodec_status geodec_trd_read(const geodec_trd *t, int32_t layer, uint8_t *blob,
-                                         geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trd_read(const geodec_trd *t, int32_t layer, uint8_t *blob, geodec_err *err) GEODEC_MUST_USE;
 /* Changes the payload of A to that of B in place (to_b), or that of B to that of A. blob: of geodec_trd_read. crc: in,
  * the CRC of the payload, which must be the stored one (GEODEC_CHECKSUM: this is no base of the difference; nothing was
  * changed); out, the CRC of the result. check: the CRC of the result is computed and compared, otherwise it is the
  * stored one. After any other error the payload must not be used: GEODEC_FORMAT, GEODEC_CHECKSUM. */
-GEODEC_API geodec_status geodec_trd_apply(const geodec_trd *t, int32_t layer, const uint8_t *blob, bool to_b,
-                                          bool check, uint8_t *payload, uint32_t *crc, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trd_apply(const geodec_trd *t, int32_t layer, const uint8_t *blob, bool to_b, bool check,
+                               uint8_t *payload, uint32_t *crc, geodec_err *err) GEODEC_MUST_USE;
 /* Share of the weights that differ: p of a layer, or of all with NULL. */
-GEODEC_API double geodec_trd_share(const geodec_trd *t, const geodec_trd_entry *e);
+double geodec_trd_share(const geodec_trd *t, const geodec_trd_entry *e);
 /* Reads all of the file and checks every byte. With the two experts also that the difference leads from each to the
  * other; NULL: without. */
-GEODEC_API geodec_status geodec_trd_verify(const char *path, const geodec_trit *a, const geodec_trit *b,
-                                           const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trd_verify(const char *path, const geodec_trit *a, const geodec_trit *b, const geodec_hooks *hooks,
+                                geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
 /* The difference of two experts, a->expert < b->expert, with equal shapes, models and layers. GEODEC_INVAL otherwise;
  * also the errors of geodec_trit_read and of writing. The file appears whole or not at all. */
-GEODEC_API geodec_status geodec_trd_write(const char *path, const geodec_trit *a, const geodec_trit *b,
-                                          const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trd_write(const char *path, const geodec_trit *a, const geodec_trit *b, const geodec_hooks *hooks,
+                               geodec_err *err) GEODEC_MUST_USE;
 
 #endif

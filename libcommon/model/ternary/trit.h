@@ -35,26 +35,26 @@ typedef struct geodec_trit_shape {
 } geodec_trit_shape;
 
 /* Bytes of a payload, and of a blob. */
-GEODEC_API int64_t geodec_trit_payload_bytes(const geodec_trit_shape *s);
-GEODEC_API int64_t geodec_trit_stride(const geodec_trit_shape *s);
+int64_t geodec_trit_payload_bytes(const geodec_trit_shape *s);
+int64_t geodec_trit_stride(const geodec_trit_shape *s);
 /* GEODEC_LIMIT, GEODEC_INVAL. */
-GEODEC_API geodec_status geodec_trit_shape_check(const geodec_trit_shape *s, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trit_shape_check(const geodec_trit_shape *s, geodec_err *err) GEODEC_MUST_USE;
 /* Whether files with these shapes belong together: all members are equal. */
-GEODEC_API bool geodec_trit_same_shape(const geodec_trit_shape *a, const geodec_trit_shape *b);
+bool geodec_trit_same_shape(const geodec_trit_shape *a, const geodec_trit_shape *b);
 
 /* ---- payloads --------------------------------------------------------------------------------------------------- */
 
 /* gate, up and down of a payload; they point into it. */
-GEODEC_API void geodec_trit_matrices(const geodec_trit_shape *s, const uint8_t *payload,
-                                     geodec_ternary_matrix m[GEODEC_TRIT_MATRICES]);
+void geodec_trit_matrices(const geodec_trit_shape *s, const uint8_t *payload,
+                          geodec_ternary_matrix m[GEODEC_TRIT_MATRICES]);
 /* The payload of three matrices [geodec_trit_payload_bytes]. GEODEC_INVAL (shape, encoding, row scales missing),
  * GEODEC_FORMAT (a byte is no code), GEODEC_NUMERIC (a scale is not finite), GEODEC_RANGE (numbers). */
-GEODEC_API geodec_status geodec_trit_payload(const geodec_trit_shape *s, int32_t layer, int32_t expert,
-                                             const geodec_ternary_matrix m[GEODEC_TRIT_MATRICES], uint8_t *payload,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trit_payload(const geodec_trit_shape *s, int32_t layer, int32_t expert,
+                                  const geodec_ternary_matrix m[GEODEC_TRIT_MATRICES], uint8_t *payload,
+                                  geodec_err *err) GEODEC_MUST_USE;
 /* Layer and expert of a payload. */
-GEODEC_API int32_t geodec_trit_payload_layer(const uint8_t *payload);
-GEODEC_API int32_t geodec_trit_payload_expert(const uint8_t *payload);
+int32_t geodec_trit_payload_layer(const uint8_t *payload);
+int32_t geodec_trit_payload_expert(const uint8_t *payload);
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
@@ -76,37 +76,35 @@ typedef struct geodec_trit {
 
 /* Reads and checks the header, with limits before allocation. GEODEC_NOTFOUND, GEODEC_IO, GEODEC_FORMAT,
  * GEODEC_VERSION, GEODEC_LIMIT, GEODEC_CHECKSUM name file and cause. Blobs are not read. */
-GEODEC_API geodec_status geodec_trit_open(const char *path, geodec_trit *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_trit_close(geodec_trit *t); /* of an opened one, or all zero */
+geodec_status geodec_trit_open(const char *path, geodec_trit *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_trit_close(geodec_trit *t); /* of an opened one, or all zero */
 /* GEODEC_CHECKSUM, with the file's name, unless it is that expert of a model with this shape and id. */
-GEODEC_API geodec_status geodec_trit_expect(const geodec_trit *t, const geodec_trit_shape *s, int32_t expert,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trit_expect(const geodec_trit *t, const geodec_trit_shape *s, int32_t expert,
+                                 geodec_err *err) GEODEC_MUST_USE;
 /* Entry of a layer, or NULL. */
-GEODEC_API const geodec_trit_entry *geodec_trit_find(const geodec_trit *t, int32_t layer);
+const geodec_trit_entry *geodec_trit_find(const geodec_trit *t, int32_t layer);
 /* Reads the blob of a layer [stride] and checks it: CRC, layer, expert, scales. A blob whose CRC does not match is read
  * once more. Errors name file, layer and expert: GEODEC_NOTFOUND (no such layer), GEODEC_CHECKSUM, GEODEC_FORMAT,
  * GEODEC_IO. Nothing may be computed from a blob that was not read with GEODEC_OK. */
-GEODEC_API geodec_status geodec_trit_read(const geodec_trit *t, int32_t layer, uint8_t *blob,
-                                          geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trit_read(const geodec_trit *t, int32_t layer, uint8_t *blob, geodec_err *err) GEODEC_MUST_USE;
 /* The same checks of a blob [stride] that was read and whose CRC is right. */
-GEODEC_API geodec_status geodec_trit_check(const geodec_trit_shape *s, int32_t layer, int32_t expert,
-                                           const uint8_t *blob, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trit_check(const geodec_trit_shape *s, int32_t layer, int32_t expert, const uint8_t *blob,
+                                geodec_err *err) GEODEC_MUST_USE;
 /* Reads all of the file and checks every byte, also that all are codes and that nonzeros are right. */
-GEODEC_API geodec_status geodec_trit_verify(const char *path, const geodec_hooks *hooks,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trit_verify(const char *path, const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
 /* Writes under a temporary name; commit puts the file in place. */
 typedef struct geodec_trit_writer geodec_trit_writer;
-GEODEC_API geodec_status geodec_trit_writer_create(const char *path, const geodec_trit_shape *s, int32_t expert,
-                                                   geodec_trit_writer **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trit_writer_create(const char *path, const geodec_trit_shape *s, int32_t expert,
+                                        geodec_trit_writer **out, geodec_err *err) GEODEC_MUST_USE;
 /* The next layer, which is above the one before. Errors as those of geodec_trit_payload, GEODEC_INVAL, GEODEC_IO. */
-GEODEC_API geodec_status geodec_trit_writer_blob(geodec_trit_writer *w, int32_t layer,
-                                                 const geodec_ternary_matrix m[GEODEC_TRIT_MATRICES],
-                                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trit_writer_blob(geodec_trit_writer *w, int32_t layer,
+                                      const geodec_ternary_matrix m[GEODEC_TRIT_MATRICES],
+                                      geodec_err *err) GEODEC_MUST_USE;
 /* Frees w in every case. GEODEC_INVAL: layers are missing. */
-GEODEC_API geodec_status geodec_trit_writer_commit(geodec_trit_writer *w, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_trit_writer_abandon(geodec_trit_writer *w); /* NULL ok */
+geodec_status geodec_trit_writer_commit(geodec_trit_writer *w, geodec_err *err) GEODEC_MUST_USE;
+void geodec_trit_writer_abandon(geodec_trit_writer *w); /* NULL ok */
 
 #endif

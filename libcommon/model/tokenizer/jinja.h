@@ -27,9 +27,8 @@ typedef struct geodec_jinja geodec_jinja;
 
 /* GEODEC_UNSUPPORTED: a word that this interpreter does not have; GEODEC_FORMAT: not a template; GEODEC_LIMIT. The
  * message names the line. */
-GEODEC_API geodec_status geodec_jinja_compile(const char *text, size_t n, geodec_jinja **out,
-                                              geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_jinja_free(geodec_jinja *t); /* NULL ok */
+geodec_status geodec_jinja_compile(const char *text, size_t n, geodec_jinja **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_jinja_free(geodec_jinja *t); /* NULL ok */
 
 typedef struct geodec_jinja_message {
     const char *role, *content; /* role: text of the program; content [n]: a message's */
@@ -44,7 +43,7 @@ typedef struct geodec_jinja_context {
 
 /* text [*n] and a zero, mark [*n] (1: from a message), both new memory of the caller. GEODEC_FORMAT: raise_exception,
  * and errors of the template; GEODEC_UNSUPPORTED; GEODEC_LIMIT. */
-GEODEC_API geodec_status geodec_jinja_render(const geodec_jinja *t, const geodec_jinja_context *context, char **text,
-                                             unsigned char **mark, size_t *n, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_jinja_render(const geodec_jinja *t, const geodec_jinja_context *context, char **text,
+                                  unsigned char **mark, size_t *n, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -21,19 +21,16 @@ enum { GEODEC_VOCAB_FIRST_PIECE = 259, GEODEC_VOCAB_MAX = 1 << 18 };
 /* part [parts]: the texts, as spans of text (documents/documents.h finds them). UTF-8; bytes that are not UTF-8 end a
  * word. size: 259 + pieces, at most GEODEC_VOCAB_MAX; fewer when no string of the text occurs twice any more. At most
  * half of the pieces go to single characters. GEODEC_FORMAT: no text. */
-GEODEC_API geodec_status geodec_vocab_train(const char *text, const geodec_span *part, int64_t parts, int32_t size,
-                                            const geodec_hooks *hooks, geodec_tokenizer **out,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_vocab_train(const char *text, const geodec_span *part, int64_t parts, int32_t size,
+                                 const geodec_hooks *hooks, geodec_tokenizer **out, geodec_err *err) GEODEC_MUST_USE;
 
 /* A vocabulary of that layout from its n pieces (copied): piece i is token GEODEC_VOCAB_FIRST_PIECE + i, of length [i]
  * bytes and score [i]. */
-GEODEC_API geodec_status geodec_vocab_create(int64_t n, const char *const *piece, const size_t *length,
-                                             const float *score, geodec_tokenizer **out,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_vocab_create(int64_t n, const char *const *piece, const size_t *length, const float *score,
+                                  geodec_tokenizer **out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Tokens of all parts, without BOS and EOS, and their bytes. */
-GEODEC_API geodec_status geodec_vocab_measure(const geodec_tokenizer *t, const char *text, const geodec_span *part,
-                                              int64_t parts, int64_t *tokens, int64_t *bytes,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_vocab_measure(const geodec_tokenizer *t, const char *text, const geodec_span *part, int64_t parts,
+                                   int64_t *tokens, int64_t *bytes, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

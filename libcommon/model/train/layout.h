@@ -55,8 +55,7 @@ typedef struct geodec_layout {
 
 /* Checks the configuration (every dimension in its range, heads divisible by KV heads, even rope_dim <= head_dim, at
  * most 2^31 parameters) and lays out the vector. GEODEC_INVAL, GEODEC_RANGE, GEODEC_LIMIT. */
-GEODEC_API geodec_status geodec_layout_create(const geodec_model_config *c, geodec_layout **out,
-                                              geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_layout_destroy(geodec_layout *l); /* NULL ok */
+geodec_status geodec_layout_create(const geodec_model_config *c, geodec_layout **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_layout_destroy(geodec_layout *l); /* NULL ok */
 
 #endif

@@ -39,25 +39,24 @@
 #define GEODEC_NET_DECLARE(REAL, N)                                                                                    \
     typedef struct N N;                                                                                                \
     typedef struct N##_work N##_work;                                                                                  \
-    GEODEC_API geodec_status N##_create(const geodec_layout *layout, double balance, geodec_isa isa, N **out,          \
-                                        geodec_err *err) GEODEC_MUST_USE;                                              \
-    GEODEC_API void N##_destroy(N *net);                                                                               \
-    GEODEC_API const char *N##_isa(const N *net);                                                                      \
-    GEODEC_API geodec_status N##_work_create(const N *net, int64_t n_seq, int64_t len, N##_work **out,                 \
-                                             geodec_err *err) GEODEC_MUST_USE;                                         \
-    GEODEC_API void N##_work_destroy(N##_work *w);                                                                     \
-    GEODEC_API geodec_status N##_forward(const N *net, const REAL *params, int64_t n_seq, int64_t len,                 \
-                                         const int32_t *tokens, N##_work *w, geodec_err *err) GEODEC_MUST_USE;         \
-    GEODEC_API void N##_logits(const N *net, const REAL *params, N##_work *w, int64_t row0, int64_t n, REAL *out);     \
-    GEODEC_API void N##_loss(const N *net, const REAL *params, N##_work *w, const int32_t *target, REAL scale,         \
-                             REAL *grad, REAL *out, double *balance_term);                                             \
-    GEODEC_API void N##_seed(const N *net, const REAL *params, N##_work *w, const REAL *dlogits, REAL *grad);          \
-    GEODEC_API const REAL *N##_backward(const N *net, const REAL *params, N##_work *w, int32_t layer, REAL *grad,      \
-                                        const REAL *extra, REAL *state_grad);                                          \
-    GEODEC_API void N##_hold(N##_work *w);                                                                             \
-    GEODEC_API void N##_vjp(const N *net, const REAL *params, N##_work *w, const REAL *dlogits, int32_t layer,         \
-                            REAL *out);                                                                                \
-    GEODEC_API const REAL *N##_state(const N *net, const N##_work *w, int32_t layer)
+    geodec_status N##_create(const geodec_layout *layout, double balance, geodec_isa isa, N **out, geodec_err *err)    \
+        GEODEC_MUST_USE;                                                                                               \
+    void N##_destroy(N *net);                                                                                          \
+    const char *N##_isa(const N *net);                                                                                 \
+    geodec_status N##_work_create(const N *net, int64_t n_seq, int64_t len, N##_work **out, geodec_err *err)           \
+        GEODEC_MUST_USE;                                                                                               \
+    void N##_work_destroy(N##_work *w);                                                                                \
+    geodec_status N##_forward(const N *net, const REAL *params, int64_t n_seq, int64_t len, const int32_t *tokens,     \
+                              N##_work *w, geodec_err *err) GEODEC_MUST_USE;                                           \
+    void N##_logits(const N *net, const REAL *params, N##_work *w, int64_t row0, int64_t n, REAL *out);                \
+    void N##_loss(const N *net, const REAL *params, N##_work *w, const int32_t *target, REAL scale, REAL *grad,        \
+                  REAL *out, double *balance_term);                                                                    \
+    void N##_seed(const N *net, const REAL *params, N##_work *w, const REAL *dlogits, REAL *grad);                     \
+    const REAL *N##_backward(const N *net, const REAL *params, N##_work *w, int32_t layer, REAL *grad,                 \
+                             const REAL *extra, REAL *state_grad);                                                     \
+    void N##_hold(N##_work *w);                                                                                        \
+    void N##_vjp(const N *net, const REAL *params, N##_work *w, const REAL *dlogits, int32_t layer, REAL *out);        \
+    const REAL *N##_state(const N *net, const N##_work *w, int32_t layer)
 
 GEODEC_NET_DECLARE(float, geodec_net_f32);
 GEODEC_NET_DECLARE(double, geodec_net_f64);

@@ -8,12 +8,12 @@
 
 /* Writes the experts' matrices of params [layout->total] in that form to out [layout->total], where all others are to
  * be already. Ties of the rounding go to 0. pool may be NULL; the result does not depend on it. */
-GEODEC_API void geodec_ternary_experts(const geodec_layout *l, const float *params, float *out, geodec_pool *pool);
+void geodec_ternary_experts(const geodec_layout *l, const float *params, float *out, geodec_pool *pool);
 
 /* Adds the derivative of beta * sum over layers, matrices and edges of mean |W_i - W_j| / a_ij to grad (a_ij: mean of
  * the two scales, taken as a constant), and returns the value. edge [n][2]: neighbours on the lattice. beta 0: only the
  * value per unit of beta. */
-GEODEC_API double geodec_ternary_neighbours(const geodec_layout *l, const float *params, int64_t n,
-                                            const int32_t (*edge)[2], double beta, float *grad);
+double geodec_ternary_neighbours(const geodec_layout *l, const float *params, int64_t n, const int32_t (*edge)[2],
+                                 double beta, float *grad);
 
 #endif

@@ -76,48 +76,47 @@ typedef struct geodec_curve_row {
 typedef struct geodec_trainer geodec_trainer;
 
 /* Learning rate of step 0 .. steps-1. */
-GEODEC_API double geodec_train_rate(const geodec_train_options *o, int64_t step);
+double geodec_train_rate(const geodec_train_options *o, int64_t step);
 
 /* Borrows layout, texts and pool (NULL = one thread); copies params [layout->total] (first values). GEODEC_INVAL,
  * GEODEC_RANGE. */
-GEODEC_API geodec_status geodec_trainer_create(const geodec_layout *layout, const geodec_train_options *o,
-                                               const float *params, const geodec_text *train,
-                                               const geodec_text *held_out, geodec_pool *pool, geodec_trainer **out,
-                                               geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_trainer_destroy(geodec_trainer *t); /* NULL ok */
+geodec_status geodec_trainer_create(const geodec_layout *layout, const geodec_train_options *o, const float *params,
+                                    const geodec_text *train, const geodec_text *held_out, geodec_pool *pool,
+                                    geodec_trainer **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_trainer_destroy(geodec_trainer *t); /* NULL ok */
 
 /* Before the first step or geodec_trainer_load. The penalty is copied, except recipe and ctx, which must outlive the
  * trainer. Such a run writes checkpoints only at multiples of refresh, so that a resumed run uses the same states.
  * GEODEC_RANGE. */
-GEODEC_API geodec_status geodec_trainer_set_penalty(geodec_trainer *t, const geodec_train_penalty *penalty,
-                                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trainer_set_penalty(geodec_trainer *t, const geodec_train_penalty *penalty,
+                                         geodec_err *err) GEODEC_MUST_USE;
 
 /* One optimiser step. GEODEC_NUMERIC when the loss is no longer finite. */
-GEODEC_API geodec_status geodec_trainer_step(geodec_trainer *t, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trainer_step(geodec_trainer *t, geodec_err *err) GEODEC_MUST_USE;
 /* Mean held-out loss over the first n_tokens targets (0 = all), and bits a byte (tokens scored / all tokens as the
  * share of bytes). */
-GEODEC_API geodec_status geodec_trainer_evaluate(geodec_trainer *t, int64_t n_tokens, double *nats_per_token,
-                                                 double *bits_per_byte, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trainer_evaluate(geodec_trainer *t, int64_t n_tokens, double *nats_per_token,
+                                      double *bits_per_byte, geodec_err *err) GEODEC_MUST_USE;
 
-GEODEC_API int64_t geodec_trainer_done(const geodec_trainer *t); /* steps done */
-GEODEC_API const float *geodec_trainer_params(const geodec_trainer *t);
+int64_t geodec_trainer_done(const geodec_trainer *t); /* steps done */
+const float *geodec_trainer_params(const geodec_trainer *t);
 /* What the passes use: the same, or with ternary experts. Valid until the next step. */
-GEODEC_API const float *geodec_trainer_effective(geodec_trainer *t);
-GEODEC_API const geodec_curve_row *geodec_trainer_curve(const geodec_trainer *t, int64_t *n);
+const float *geodec_trainer_effective(geodec_trainer *t);
+const geodec_curve_row *geodec_trainer_curve(const geodec_trainer *t, int64_t *n);
 
 /* Checkpoint artifact: parameters, Adam's averages, steps done, curve, and the recipe (shape, options, token digests,
  * first values). Load compares the recipe: GEODEC_CHECKSUM if it differs. */
-GEODEC_API extern const geodec_kind geodec_checkpoint_kind;
-GEODEC_API geodec_status geodec_trainer_save(const geodec_trainer *t, const char *path, const geodec_provenance *p,
-                                             geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_trainer_load(geodec_trainer *t, const char *path, geodec_err *err) GEODEC_MUST_USE;
+extern const geodec_kind geodec_checkpoint_kind;
+geodec_status geodec_trainer_save(const geodec_trainer *t, const char *path, const geodec_provenance *p,
+                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trainer_load(geodec_trainer *t, const char *path, geodec_err *err) GEODEC_MUST_USE;
 
 /* Runs to the last step; adds a row to the curve every eval_every steps and at the end. A checkpoint is written every
  * `checkpoint_every` steps, at the last step, and when the hooks ask to stop (GEODEC_INTERRUPTED follows). checkpoint
  * NULL = none. */
-GEODEC_API geodec_status geodec_trainer_run(geodec_trainer *t, const char *checkpoint, int64_t checkpoint_every,
-                                            const geodec_provenance *p, const geodec_hooks *hooks,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_trainer_run(geodec_trainer *t, const char *checkpoint, int64_t checkpoint_every,
+                                 const geodec_provenance *p, const geodec_hooks *hooks,
+                                 geodec_err *err) GEODEC_MUST_USE;
 
 /* Results at the end of a run. */
 typedef struct geodec_train_summary {
@@ -126,9 +125,8 @@ typedef struct geodec_train_summary {
 } geodec_train_summary;
 
 /* Loss curve artifact. */
-GEODEC_API extern const geodec_kind geodec_checkpoint_losscurve_kind;
-GEODEC_API geodec_status geodec_trainer_write_curve(const geodec_trainer *t, const char *path,
-                                                    const geodec_train_summary *s, const geodec_provenance *p,
-                                                    geodec_err *err) GEODEC_MUST_USE;
+extern const geodec_kind geodec_checkpoint_losscurve_kind;
+geodec_status geodec_trainer_write_curve(const geodec_trainer *t, const char *path, const geodec_train_summary *s,
+                                         const geodec_provenance *p, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -17,11 +17,11 @@ typedef struct geodec_band_layout {
 } geodec_band_layout;
 
 /* GEODEC_RANGE. */
-GEODEC_API geodec_status geodec_band_check(const geodec_band_layout *l, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_band_check(const geodec_band_layout *l, geodec_err *err) GEODEC_MUST_USE;
 /* Bytes of n coefficients. */
-GEODEC_API int64_t geodec_band_bytes(const geodec_band_layout *l);
+int64_t geodec_band_bytes(const geodec_band_layout *l);
 /* x [n] finite; a band beyond the range of fp16 is clipped there. */
-GEODEC_API void geodec_band_encode(const geodec_band_layout *l, const float *x, uint8_t *bytes);
-GEODEC_API void geodec_band_decode(const geodec_band_layout *l, const uint8_t *bytes, float *x);
+void geodec_band_encode(const geodec_band_layout *l, const float *x, uint8_t *bytes);
+void geodec_band_decode(const geodec_band_layout *l, const uint8_t *bytes, float *x);
 
 #endif

@@ -39,27 +39,26 @@ typedef struct geodec_block_h63 {
 } geodec_block_h63;
 
 /* The residual's indices, the first squarefree ones as the skeleton, W = 0. GEODEC_RANGE: 8 <= dim <= 256. */
-GEODEC_API geodec_status geodec_block_h63_create(int64_t dim, geodec_block_h63_reading reading, geodec_block_h63 *h,
-                                                 geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_block_h63_clear(geodec_block_h63 *h);
+geodec_status geodec_block_h63_create(int64_t dim, geodec_block_h63_reading reading, geodec_block_h63 *h,
+                                      geodec_err *err) GEODEC_MUST_USE;
+void geodec_block_h63_clear(geodec_block_h63 *h);
 /* The skeleton with the largest mean squares over n vectors x [n][dim], and W by ridge regression X'X + 1e-4 n I. */
-GEODEC_API geodec_status geodec_block_h63_fit(geodec_block_h63 *h, int64_t n, const float *x,
-                                              geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API int64_t geodec_block_h63_bytes(const geodec_block_h63 *h);
+geodec_status geodec_block_h63_fit(geodec_block_h63 *h, int64_t n, const float *x, geodec_err *err) GEODEC_MUST_USE;
+int64_t geodec_block_h63_bytes(const geodec_block_h63 *h);
 /* A vector's coefficients [pad] and back. */
-GEODEC_API void geodec_block_h63_transform(const geodec_block_h63 *h, const float *x, float *coefficient);
-GEODEC_API void geodec_block_h63_restore(const geodec_block_h63 *h, const float *coefficient, float *x);
+void geodec_block_h63_transform(const geodec_block_h63 *h, const float *x, float *coefficient);
+void geodec_block_h63_restore(const geodec_block_h63 *h, const float *coefficient, float *x);
 /* coefficient [pad] finite; skeleton values beyond fp16 are clipped. */
-GEODEC_API void geodec_block_h63_encode(const geodec_block_h63 *h, const float *coefficient, uint8_t *block);
+void geodec_block_h63_encode(const geodec_block_h63 *h, const float *coefficient, uint8_t *block);
 /* The kept coefficients [pad], others 0, in double. */
-GEODEC_API void geodec_block_h63_decode(const geodec_block_h63 *h, const uint8_t *block, double *coefficient);
+void geodec_block_h63_decode(const geodec_block_h63 *h, const uint8_t *block, double *coefficient);
 
 /* The header of a file of blocks: "GH63", version 1, reading, the id of the order behind the residual (mobius.h: mu1),
  * a zero byte, dim, pad, n_skeleton, n_residual as u16, both index lists as u16, W. Little-endian. */
-GEODEC_API int64_t geodec_block_h63_header_bytes(const geodec_block_h63 *h);
-GEODEC_API void geodec_block_h63_header_write(const geodec_block_h63 *h, uint8_t *header);
+int64_t geodec_block_h63_header_bytes(const geodec_block_h63 *h);
+void geodec_block_h63_header_write(const geodec_block_h63 *h, uint8_t *header);
 /* GEODEC_FORMAT: not such a header, or truncated. */
-GEODEC_API geodec_status geodec_block_h63_header_read(const uint8_t *header, int64_t n, geodec_block_h63 *h,
-                                                      geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_block_h63_header_read(const uint8_t *header, int64_t n, geodec_block_h63 *h,
+                                           geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -15,19 +15,19 @@
 
 enum { GEODEC_BLOCK_V1_BYTES = 63, GEODEC_BLOCK_V1_CODES = 55 };
 
-GEODEC_API uint8_t geodec_block_v1_crc8(const uint8_t *bytes, int64_t n);
+uint8_t geodec_block_v1_crc8(const uint8_t *bytes, int64_t n);
 /* x [k] finite, 1 <= k <= 55. */
-GEODEC_API void geodec_block_v1_encode(const float *x, int64_t k, uint8_t block[GEODEC_BLOCK_V1_BYTES]);
+void geodec_block_v1_encode(const float *x, int64_t k, uint8_t block[GEODEC_BLOCK_V1_BYTES]);
 /* GEODEC_CHECKSUM; GEODEC_FORMAT: an exponent, basis or reserved byte that is not 0, a scale that is not positive and
  * finite, a code beside the k ones that is not 0. */
-GEODEC_API geodec_status geodec_block_v1_decode(const uint8_t block[GEODEC_BLOCK_V1_BYTES], int64_t k, float *x,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_block_v1_decode(const uint8_t block[GEODEC_BLOCK_V1_BYTES], int64_t k, float *x,
+                                     geodec_err *err) GEODEC_MUST_USE;
 
 /* Vectors of any length. Values of block i of a vector of n values: */
-GEODEC_API int64_t geodec_block_v1_blocks(int64_t n);
-GEODEC_API int64_t geodec_block_v1_split(int64_t n, int64_t i);
-GEODEC_API void geodec_block_v1_encode_vector(const float *x, int64_t n, uint8_t *blocks);
-GEODEC_API geodec_status geodec_block_v1_decode_vector(const uint8_t *blocks, int64_t n, float *x,
-                                                       geodec_err *err) GEODEC_MUST_USE;
+int64_t geodec_block_v1_blocks(int64_t n);
+int64_t geodec_block_v1_split(int64_t n, int64_t i);
+void geodec_block_v1_encode_vector(const float *x, int64_t n, uint8_t *blocks);
+geodec_status geodec_block_v1_decode_vector(const uint8_t *blocks, int64_t n, float *x,
+                                            geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -24,14 +24,14 @@ typedef struct geodec_codes_kind {
 } geodec_codes_kind;
 
 /* Row i of the table, from 0; NULL after the last one. */
-GEODEC_API const geodec_codes_kind *geodec_codes_at(int i);
-GEODEC_API const geodec_codes_kind *geodec_codes_named(const char *name);
+const geodec_codes_kind *geodec_codes_at(int i);
+const geodec_codes_kind *geodec_codes_named(const char *name);
 /* Vectors coded together. */
-GEODEC_API int32_t geodec_codes_rows(const geodec_codes_kind *k);
+int32_t geodec_codes_rows(const geodec_codes_kind *k);
 /* Bytes of that many vectors; 0: no such dimension. */
-GEODEC_API int64_t geodec_codes_bytes(const geodec_codes_kind *k, int64_t dim);
+int64_t geodec_codes_bytes(const geodec_codes_kind *k, int64_t dim);
 /* Of all codes with 63 bytes for 128 values: floor(63 dim / 128), at least 2. */
-GEODEC_API int64_t geodec_codes_budget(int64_t dim);
+int64_t geodec_codes_budget(int64_t dim);
 
 typedef struct geodec_codes_sample {
     int64_t n;
@@ -40,16 +40,16 @@ typedef struct geodec_codes_sample {
 } geodec_codes_sample;
 
 /* GEODEC_RANGE (dimension), GEODEC_SCARCE (a calibrated kind with fewer than 2 vectors), GEODEC_NUMERIC. */
-GEODEC_API geodec_status geodec_codes_create(const geodec_codes_kind *k, int64_t dim, const geodec_codes_sample *sample,
-                                             geodec_codes **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_codes_destroy(geodec_codes *c); /* NULL ok */
-GEODEC_API const geodec_codes_kind *geodec_codes_kind_of(const geodec_codes *c);
+geodec_status geodec_codes_create(const geodec_codes_kind *k, int64_t dim, const geodec_codes_sample *sample,
+                                  geodec_codes **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_codes_destroy(geodec_codes *c); /* NULL ok */
+const geodec_codes_kind *geodec_codes_kind_of(const geodec_codes *c);
 /* Bytes of the tables that all vectors share. */
-GEODEC_API int64_t geodec_codes_shared(const geodec_codes *c);
+int64_t geodec_codes_shared(const geodec_codes *c);
 /* x [rows][dim] finite; bytes [geodec_codes_bytes]. */
-GEODEC_API void geodec_codes_encode(const geodec_codes *c, const float *x, uint8_t *bytes);
+void geodec_codes_encode(const geodec_codes *c, const float *x, uint8_t *bytes);
 /* GEODEC_CHECKSUM, GEODEC_FORMAT: of kinds whose bytes can be wrong. */
-GEODEC_API geodec_status geodec_codes_decode(const geodec_codes *c, const uint8_t *bytes, float *x,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_codes_decode(const geodec_codes *c, const uint8_t *bytes, float *x,
+                                  geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -18,12 +18,12 @@ typedef enum geodec_mobius_id {
 } geodec_mobius_id;
 
 /* "natural", "mu0", "mu1", "affine17"; NULL for any other number. */
-GEODEC_API const char *geodec_mobius_name(int64_t id);
+const char *geodec_mobius_name(int64_t id);
 /* mu(n): -1, 0 or 1; mu(0) = 0. */
-GEODEC_API int geodec_mobius(uint64_t n);
+int geodec_mobius(uint64_t n);
 /* order [n]: position i of the output takes input order[i]. first: length of the squarefree group (n without one); may
  * be NULL. GEODEC_RANGE: no such id, n < 1, or affine17 with a multiple of 17, where it is no permutation. */
-GEODEC_API geodec_status geodec_mobius_order(int64_t id, int64_t n, int32_t *order, int64_t *first,
-                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_mobius_order(int64_t id, int64_t n, int32_t *order, int64_t *first,
+                                  geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -13,10 +13,10 @@
 enum { GEODEC_VHT2_MAX = 1024 };
 
 /* 1 <= n <= GEODEC_VHT2_MAX without a prime factor above 11. */
-GEODEC_API bool geodec_vht2_fits(int64_t n);
+bool geodec_vht2_fits(int64_t n);
 /* The smallest such length that is at least n; 0 beyond the largest. */
-GEODEC_API int64_t geodec_vht2_length(int64_t n);
+int64_t geodec_vht2_length(int64_t n);
 /* In place; n fits. */
-GEODEC_API void geodec_vht2(float *x, int64_t n);
+void geodec_vht2(float *x, int64_t n);
 
 #endif

@@ -34,10 +34,10 @@ typedef struct geodec_key_codes_case {
     bool pre, query;
 } geodec_key_codes_case;
 /* Names separated by commas into at most GEODEC_KEY_CODES_CASES. GEODEC_INVAL, GEODEC_LIMIT. */
-GEODEC_API geodec_status geodec_key_codes_parse(const char *names, geodec_key_codes_case *cases, int64_t *n,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_key_codes_parse(const char *names, geodec_key_codes_case *cases, int64_t *n,
+                                     geodec_err *err) GEODEC_MUST_USE;
 /* The name of a case, into text [64]. */
-GEODEC_API void geodec_key_codes_name(const geodec_key_codes_case *c, char text[64]);
+void geodec_key_codes_name(const geodec_key_codes_case *c, char text[64]);
 
 /* Documents as tokens, with BOS where the vocabulary has one. */
 typedef struct geodec_key_codes_texts {
@@ -60,19 +60,19 @@ typedef struct geodec_key_codes_options {
 /* Rows of the calibration documents. */
 typedef struct geodec_key_codes_rows geodec_key_codes_rows;
 /* GEODEC_RANGE (options), GEODEC_SCARCE (fewer than 256 rows), GEODEC_NUMERIC, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_key_codes_capture(const geodec_model *m, const geodec_key_codes_texts *t,
-                                                  const geodec_key_codes_options *o, geodec_key_codes_rows **out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_key_codes_release(geodec_key_codes_rows *r);
-GEODEC_API int64_t geodec_key_codes_captured(const geodec_key_codes_rows *r);
+geodec_status geodec_key_codes_capture(const geodec_model *m, const geodec_key_codes_texts *t,
+                                       const geodec_key_codes_options *o, geodec_key_codes_rows **out,
+                                       geodec_err *err) GEODEC_MUST_USE;
+void geodec_key_codes_release(geodec_key_codes_rows *r);
+int64_t geodec_key_codes_captured(const geodec_key_codes_rows *r);
 
 /* Codes of all layers and vectors for a case. Immutable; may serve several sessions at once. */
 typedef struct geodec_key_codes_set geodec_key_codes_set;
-GEODEC_API geodec_status geodec_key_codes_fit(const geodec_key_codes_rows *r, const geodec_key_codes_case *c,
-                                              geodec_key_codes_set **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_key_codes_unfit(geodec_key_codes_set *s); /* NULL ok */
+geodec_status geodec_key_codes_fit(const geodec_key_codes_rows *r, const geodec_key_codes_case *c,
+                                   geodec_key_codes_set **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_key_codes_unfit(geodec_key_codes_set *s); /* NULL ok */
 /* A session with this keeps every row as decoded from its code. Lives as long as the set. */
-GEODEC_API const geodec_rewrite *geodec_key_codes_rewrite(const geodec_key_codes_set *s);
+const geodec_rewrite *geodec_key_codes_rewrite(const geodec_key_codes_set *s);
 
 typedef struct geodec_key_codes_row {
     double k_bytes, v_bytes; /* per value, metadata of the vectors included */
@@ -90,23 +90,21 @@ typedef struct geodec_key_codes_report {
     int64_t scored;                       /* tokens of the perplexities; 0: none */
     double perplexity;                    /* with the float32 cache; NaN: none */
 } geodec_key_codes_report;
-GEODEC_API void geodec_key_codes_clear(geodec_key_codes_report *r);
+void geodec_key_codes_clear(geodec_key_codes_report *r);
 
 /* Fits and measures all cases. held_out: text of the documents that do not calibrate, for perplexities in windows of
  * o->window tokens, at most max_windows of them; NULL: none. Also the errors of the functions above, and
  * GEODEC_SCARCE (no document to measure). */
-GEODEC_API geodec_status geodec_key_codes_measure(const geodec_model *m, const geodec_key_codes_texts *t,
-                                                  const geodec_key_codes_case *cases, int64_t n, const char *held_out,
-                                                  size_t n_held_out, int64_t max_windows,
-                                                  const geodec_key_codes_options *o, geodec_key_codes_report *out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_key_codes_measure(const geodec_model *m, const geodec_key_codes_texts *t,
+                                       const geodec_key_codes_case *cases, int64_t n, const char *held_out,
+                                       size_t n_held_out, int64_t max_windows, const geodec_key_codes_options *o,
+                                       geodec_key_codes_report *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* The keycodes artifact. */
-GEODEC_API extern const geodec_kind geodec_key_codes_kind;
-GEODEC_API geodec_status geodec_key_codes_write(const geodec_key_codes_report *r, geodec_artifact *a,
-                                                geodec_err *err) GEODEC_MUST_USE;
+extern const geodec_kind geodec_key_codes_kind;
+geodec_status geodec_key_codes_write(const geodec_key_codes_report *r, geodec_artifact *a,
+                                     geodec_err *err) GEODEC_MUST_USE;
 /* A line a case. */
-GEODEC_API geodec_status geodec_key_codes_table(FILE *out, const geodec_key_codes_report *r,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_key_codes_table(FILE *out, const geodec_key_codes_report *r, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -15,7 +15,7 @@ typedef enum geodec_correlate_by {
 } geodec_correlate_by;
 enum { GEODEC_CORRELATE_METHODS = 4 };
 #define GEODEC_CORRELATE_CHOICES "auto|direct|p60|pair"
-GEODEC_API const char *geodec_correlate_name(geodec_correlate_by by);
+const char *geodec_correlate_name(geodec_correlate_by by);
 
 typedef struct geodec_correlate_report {
     geodec_correlate_by by;
@@ -23,13 +23,13 @@ typedef struct geodec_correlate_report {
 } geodec_correlate_report;
 
 /* The method that AUTO takes, and its lengths. narrow: all values fit in 16 bits. */
-GEODEC_API geodec_correlate_report geodec_correlate_choose(int64_t d, int64_t n, bool narrow);
+geodec_correlate_report geodec_correlate_choose(int64_t d, int64_t n, bool narrow);
 /* out [n - d + 1]. 1 <= d <= n. report may be NULL. GEODEC_LIMIT: values beyond 32 bits, a query longer than
  * GEODEC_NEGACYCLIC_MOST for a method with transforms, or sums that may leave the range of the method (int64; (M - 1) /
  * 2 of the moduli), by |q|_1 |s|_max; AUTO then takes the
  * next method. GEODEC_INVAL, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_correlate_run(const int64_t *q, int64_t d, const int64_t *s, int64_t n,
-                                              geodec_correlate_by by, geodec_ntt_path path, int64_t *out,
-                                              geodec_correlate_report *report, geodec_err *err);
+geodec_status geodec_correlate_run(const int64_t *q, int64_t d, const int64_t *s, int64_t n, geodec_correlate_by by,
+                                   geodec_ntt_path path, int64_t *out, geodec_correlate_report *report,
+                                   geodec_err *err);
 
 #endif

@@ -14,15 +14,15 @@ typedef struct geodec_crt {
     uint64_t product, half;   /* M = qa qb < 2^60; (M - 1) / 2 */
 } geodec_crt;
 /* Two different moduli of 30 bits. */
-GEODEC_API geodec_crt geodec_crt_of(const geodec_modulus *a, const geodec_modulus *b);
+geodec_crt geodec_crt_of(const geodec_modulus *a, const geodec_modulus *b);
 /* u in [0, M). *t unless NULL. ra < qa, rb < qb. */
-GEODEC_API uint64_t geodec_crt_join(const geodec_crt *c, uint64_t ra, uint64_t rb, uint64_t *t);
-GEODEC_API int64_t geodec_crt_centred(const geodec_crt *c, uint64_t ra, uint64_t rb);
+uint64_t geodec_crt_join(const geodec_crt *c, uint64_t ra, uint64_t rb, uint64_t *t);
+int64_t geodec_crt_centred(const geodec_crt *c, uint64_t ra, uint64_t rb);
 /* Whether x is recovered: |x| <= (M - 1) / 2. */
-GEODEC_API bool geodec_crt_in_range(const geodec_crt *c, int64_t x);
+bool geodec_crt_in_range(const geodec_crt *c, int64_t x);
 /* Detection from residues alone: whether x has residue r of a further modulus. A wrong x = c + kM passes only if the
  * modulus divides k. */
-GEODEC_API bool geodec_crt_agrees(const geodec_modulus *further, int64_t x, uint64_t r);
+bool geodec_crt_agrees(const geodec_modulus *further, int64_t x, uint64_t r);
 
 /* Signed integers of 128 bits. */
 typedef struct geodec_crt_wide {
@@ -37,8 +37,7 @@ typedef struct geodec_crt_triple {
     uint64_t inverse;              /* M^-1 mod p60 */
     geodec_crt_wide half;          /* (M p60 - 1) / 2 */
 } geodec_crt_triple;
-GEODEC_API geodec_crt_triple geodec_crt_triple_of(const geodec_modulus *a, const geodec_modulus *b);
-GEODEC_API geodec_crt_wide geodec_crt_triple_centred(const geodec_crt_triple *c, uint64_t ra, uint64_t rb,
-                                                     uint64_t top);
+geodec_crt_triple geodec_crt_triple_of(const geodec_modulus *a, const geodec_modulus *b);
+geodec_crt_wide geodec_crt_triple_centred(const geodec_crt_triple *c, uint64_t ra, uint64_t rb, uint64_t top);
 
 #endif

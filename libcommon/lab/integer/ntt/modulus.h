@@ -26,17 +26,17 @@ typedef struct geodec_modulus {
     uint64_t qnr; /* the smallest quadratic non-residue */
 } geodec_modulus;
 
-GEODEC_API const geodec_modulus *geodec_modulus_of(geodec_modulus_id id);
+const geodec_modulus *geodec_modulus_of(geodec_modulus_id id);
 /* By q; NULL if it is none of the table. */
-GEODEC_API const geodec_modulus *geodec_modulus_find(uint64_t q);
+const geodec_modulus *geodec_modulus_find(uint64_t q);
 /* a^e and a^-1 mod q, a < q < 2^63; a != 0 and q prime for the inverse. */
-GEODEC_API uint64_t geodec_modulus_power(uint64_t q, uint64_t a, uint64_t e);
-GEODEC_API uint64_t geodec_modulus_inverse(uint64_t q, uint64_t a);
+uint64_t geodec_modulus_power(uint64_t q, uint64_t a, uint64_t e);
+uint64_t geodec_modulus_inverse(uint64_t q, uint64_t a);
 /* psi_N = qnr^((q - 1) / 2N), so that psi_N^N = -1. N: a power of two, at most `most`. */
-GEODEC_API uint64_t geodec_modulus_root(const geodec_modulus *m, int64_t n);
+uint64_t geodec_modulus_root(const geodec_modulus *m, int64_t n);
 /* x mod q in [0, q) of a signed x. */
-GEODEC_API uint64_t geodec_modulus_residue(const geodec_modulus *m, int64_t x);
+uint64_t geodec_modulus_residue(const geodec_modulus *m, int64_t x);
 /* The representative of r < q nearest to 0. */
-GEODEC_API int64_t geodec_modulus_centred(const geodec_modulus *m, uint64_t r);
+int64_t geodec_modulus_centred(const geodec_modulus *m, uint64_t r);
 
 #endif

@@ -18,24 +18,24 @@ enum { GEODEC_NEGACYCLIC_MOST = 32768 };
 
 typedef struct geodec_negacyclic geodec_negacyclic;
 /* GEODEC_INVAL, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_negacyclic_create(int64_t n, geodec_negacyclic_by by, geodec_ntt_path path,
-                                                  geodec_negacyclic **out, geodec_err *err);
+geodec_status geodec_negacyclic_create(int64_t n, geodec_negacyclic_by by, geodec_ntt_path path,
+                                       geodec_negacyclic **out, geodec_err *err);
 /* NULL is allowed. */
-GEODEC_API void geodec_negacyclic_destroy(geodec_negacyclic *p);
+void geodec_negacyclic_destroy(geodec_negacyclic *p);
 /* A first factor is kept transformed for any number of products. a [n]. */
-GEODEC_API void geodec_negacyclic_load(geodec_negacyclic *p, const int64_t *a);
+void geodec_negacyclic_load(geodec_negacyclic *p, const int64_t *a);
 /* c [n] = a b with the loaded a. *exact: no coefficient can be out of range, by the bound |c| <= min(|a|_1 |b|_max,
  * |a|_max |b|_1); otherwise c has the centred residues. With exact = NULL such factors are GEODEC_LIMIT. Not for WIDE.
  */
-GEODEC_API geodec_status geodec_negacyclic_multiply(geodec_negacyclic *p, const int64_t *b, int64_t *c, bool *exact,
-                                                    geodec_err *err);
+geodec_status geodec_negacyclic_multiply(geodec_negacyclic *p, const int64_t *b, int64_t *c, bool *exact,
+                                         geodec_err *err);
 /* The same with coefficients of 128 bits, for WIDE alone. */
-GEODEC_API geodec_status geodec_negacyclic_multiply_wide(geodec_negacyclic *p, const int64_t *b, geodec_crt_wide *c,
-                                                         bool *exact, geodec_err *err);
+geodec_status geodec_negacyclic_multiply_wide(geodec_negacyclic *p, const int64_t *b, geodec_crt_wide *c, bool *exact,
+                                              geodec_err *err);
 /* The score <q, k> as coefficient 0 of q k*, k*[0] = k[0], k*[j] = -k[N - j], without an inverse transform: centred
  * modulo p60 or the pair. q is the loaded factor. */
-GEODEC_API int64_t geodec_negacyclic_score(geodec_negacyclic *p, const int64_t *k);
+int64_t geodec_negacyclic_score(geodec_negacyclic *p, const int64_t *k);
 /* Largest |c| that is recovered; INT64_MAX for WIDE, whose range is wider. */
-GEODEC_API int64_t geodec_negacyclic_range(const geodec_negacyclic *p);
+int64_t geodec_negacyclic_range(const geodec_negacyclic *p);
 
 #endif

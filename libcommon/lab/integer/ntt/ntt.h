@@ -25,50 +25,50 @@ typedef enum geodec_ntt_path {
 } geodec_ntt_path;
 enum { GEODEC_NTT_PATHS = 6, GEODEC_NTT_BATCH = 16 };
 
-GEODEC_API const char *geodec_ntt_path_name(geodec_ntt_path path);
+const char *geodec_ntt_path_name(geodec_ntt_path path);
 /* Whether the processor has the path, and the path has code of its own for the modulus: avx2 has none for p60, portable
  * none for the others. geodec_ntt_create takes any path and uses the next narrower one. */
-GEODEC_API bool geodec_ntt_path_available(geodec_ntt_path path, const geodec_modulus *m);
+bool geodec_ntt_path_available(geodec_ntt_path path, const geodec_modulus *m);
 /* The path of an instruction set of the kernels: the fastest, AUTO, for AVX-512. */
-GEODEC_API geodec_ntt_path geodec_ntt_path_of(geodec_isa isa);
+geodec_ntt_path geodec_ntt_path_of(geodec_isa isa);
 
 typedef struct geodec_ntt geodec_ntt;
 /* n: a power of two, 1 to m->most. Transforms shorter than the square of the lanes of a path use the next narrower
  * path, except in batches. GEODEC_INVAL, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_ntt_create(const geodec_modulus *m, int64_t n, geodec_ntt_path path, geodec_ntt **out,
-                                           geodec_err *err);
+geodec_status geodec_ntt_create(const geodec_modulus *m, int64_t n, geodec_ntt_path path, geodec_ntt **out,
+                                geodec_err *err);
 /* NULL is allowed. */
-GEODEC_API void geodec_ntt_destroy(geodec_ntt *t);
-GEODEC_API const geodec_modulus *geodec_ntt_modulus(const geodec_ntt *t);
-GEODEC_API int64_t geodec_ntt_length(const geodec_ntt *t);
+void geodec_ntt_destroy(geodec_ntt *t);
+const geodec_modulus *geodec_ntt_modulus(const geodec_ntt *t);
+int64_t geodec_ntt_length(const geodec_ntt *t);
 /* Bytes of a word: 4 or 8. */
-GEODEC_API size_t geodec_ntt_word(const geodec_ntt *t);
+size_t geodec_ntt_word(const geodec_ntt *t);
 /* The paths in use: of single transforms and of batches. */
-GEODEC_API geodec_ntt_path geodec_ntt_path_single(const geodec_ntt *t);
-GEODEC_API geodec_ntt_path geodec_ntt_path_batch(const geodec_ntt *t);
+geodec_ntt_path geodec_ntt_path_single(const geodec_ntt *t);
+geodec_ntt_path geodec_ntt_path_batch(const geodec_ntt *t);
 
-GEODEC_API void geodec_ntt_forward(const geodec_ntt *t, const void *in, void *out);
-GEODEC_API void geodec_ntt_inverse(const geodec_ntt *t, const void *in, void *out);
-GEODEC_API void geodec_ntt_forward_batch(const geodec_ntt *t, const void *in, void *out);
-GEODEC_API void geodec_ntt_inverse_batch(const geodec_ntt *t, const void *in, void *out);
+void geodec_ntt_forward(const geodec_ntt *t, const void *in, void *out);
+void geodec_ntt_inverse(const geodec_ntt *t, const void *in, void *out);
+void geodec_ntt_forward_batch(const geodec_ntt *t, const void *in, void *out);
+void geodec_ntt_inverse_batch(const geodec_ntt *t, const void *in, void *out);
 /* out[i] = a[i] b[i] mod q of one transform, or of a batch. */
-GEODEC_API void geodec_ntt_multiply(const geodec_ntt *t, const void *a, const void *b, void *out);
-GEODEC_API void geodec_ntt_multiply_batch(const geodec_ntt *t, const void *a, const void *b, void *out);
+void geodec_ntt_multiply(const geodec_ntt *t, const void *a, const void *b, void *out);
+void geodec_ntt_multiply_batch(const geodec_ntt *t, const void *a, const void *b, void *out);
 /* Coefficient 0 of the product of two transformed polynomials, without an inverse transform: N^-1 sum_j a[j] b[j]. */
-GEODEC_API uint64_t geodec_ntt_dot(const geodec_ntt *t, const void *a, const void *b);
+uint64_t geodec_ntt_dot(const geodec_ntt *t, const void *a, const void *b);
 
 /* Where A[k] is in the output of geodec_ntt_forward. */
-GEODEC_API int64_t geodec_ntt_position(const geodec_ntt *t, int64_t k);
+int64_t geodec_ntt_position(const geodec_ntt *t, int64_t k);
 /* Out of place: natural order from the transform's order, and back. */
-GEODEC_API void geodec_ntt_to_natural(const geodec_ntt *t, const void *in, void *out);
-GEODEC_API void geodec_ntt_from_natural(const geodec_ntt *t, const void *in, void *out);
+void geodec_ntt_to_natural(const geodec_ntt *t, const void *in, void *out);
+void geodec_ntt_from_natural(const geodec_ntt *t, const void *in, void *out);
 /* Out of place: bit-reversed order, A[bitrev(i)] at i, from the transform's order. */
-GEODEC_API void geodec_ntt_to_reversed(const geodec_ntt *t, const void *in, void *out);
+void geodec_ntt_to_reversed(const geodec_ntt *t, const void *in, void *out);
 /* Residues of signed coefficients as words, and back to the representatives nearest to 0. */
-GEODEC_API void geodec_ntt_words(const geodec_ntt *t, const int64_t *x, int64_t n, void *out);
-GEODEC_API void geodec_ntt_centred(const geodec_ntt *t, const void *words, int64_t n, int64_t *out);
+void geodec_ntt_words(const geodec_ntt *t, const int64_t *x, int64_t n, void *out);
+void geodec_ntt_centred(const geodec_ntt *t, const void *words, int64_t n, int64_t *out);
 /* One word. */
-GEODEC_API uint64_t geodec_ntt_get(const geodec_ntt *t, const void *words, int64_t i);
-GEODEC_API void geodec_ntt_set(const geodec_ntt *t, void *words, int64_t i, uint64_t value);
+uint64_t geodec_ntt_get(const geodec_ntt *t, const void *words, int64_t i);
+void geodec_ntt_set(const geodec_ntt *t, void *words, int64_t i, uint64_t value);
 
 #endif

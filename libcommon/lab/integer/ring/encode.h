@@ -24,24 +24,24 @@ typedef struct geodec_ring_scale {
 
 /* Multiplies the factor by num / den. GEODEC_RANGE: a number outside 1 .. GEODEC_RING_ENCODE_FACTOR_MAX, before or
  * after. */
-GEODEC_API geodec_status geodec_ring_encode_factor(geodec_ring_scale *s, int64_t num, int64_t den,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ring_encode_factor(geodec_ring_scale *s, int64_t num, int64_t den,
+                                        geodec_err *err) GEODEC_MUST_USE;
 
 /* Encodes w [n] into x [n] with the factor of *s, and sets its exponent (0 for zeros alone). q_max 1 ..
  * GEODEC_RING_ENCODE_BITS. GEODEC_RANGE (q_max, n, factor), GEODEC_NUMERIC (NaN, infinity: names the index). */
-GEODEC_API geodec_status geodec_ring_encode(const float *w, int64_t n, int q_max, geodec_ring_scale *s,
-                                            geodec_ring_element *x, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ring_encode(const float *w, int64_t n, int q_max, geodec_ring_scale *s, geodec_ring_element *x,
+                                 geodec_err *err) GEODEC_MUST_USE;
 /* Its two halves: the exponent for all of w, then the codes of a part of it. */
-GEODEC_API geodec_status geodec_ring_encode_step(const float *w, int64_t n, int q_max, geodec_ring_scale *s,
-                                                 geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_ring_encode_part(const float *w, int64_t n, const geodec_ring_scale *s, geodec_ring_element *x);
+geodec_status geodec_ring_encode_step(const float *w, int64_t n, int q_max, geodec_ring_scale *s,
+                                      geodec_err *err) GEODEC_MUST_USE;
+void geodec_ring_encode_part(const float *w, int64_t n, const geodec_ring_scale *s, geodec_ring_element *x);
 /* binary16 with the step 2^-24: without loss, |a| < 2^40. GEODEC_NUMERIC. */
-GEODEC_API geodec_status geodec_ring_encode_f16(const uint16_t *w, int64_t n, geodec_ring_scale *s,
-                                                geodec_ring_element *x, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ring_encode_f16(const uint16_t *w, int64_t n, geodec_ring_scale *s, geodec_ring_element *x,
+                                     geodec_err *err) GEODEC_MUST_USE;
 /* The value of a code: exact while |a| < 2^53 with the factor 1, else rounded. */
-GEODEC_API double geodec_ring_encode_value(geodec_ring_scale s, int64_t a);
+double geodec_ring_encode_value(geodec_ring_scale s, int64_t a);
 /* w [n] of x [n], b being 0 (GEODEC_INVAL: it is not). A value beyond float32 becomes infinite. */
-GEODEC_API geodec_status geodec_ring_encode_back(const geodec_ring_element *x, int64_t n, geodec_ring_scale s, float *w,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ring_encode_back(const geodec_ring_element *x, int64_t n, geodec_ring_scale s, float *w,
+                                      geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -28,34 +28,34 @@ typedef enum geodec_ring_form {
     GEODEC_RING_PAIRS64, /* also where it is not safe: values modulo 2^64 */
     GEODEC_RING_WIDE
 } geodec_ring_form;
-GEODEC_API const char *geodec_ring_form_name(geodec_ring_form form); /* "auto", "pairs16", "pairs64", "wide" */
+const char *geodec_ring_form_name(geodec_ring_form form); /* "auto", "pairs16", "pairs64", "wide" */
 
 /* Largest |a| and |b|. narrow: every coordinate is an int32. */
 typedef struct geodec_ring_bound {
     int64_t a, b; /* -1: INT64_MIN occurs, whose magnitude is no int64 */
     bool narrow;
 } geodec_ring_bound;
-GEODEC_API geodec_ring_bound geodec_ring_bound_of(const geodec_ring_element *x, int64_t n);
+geodec_ring_bound geodec_ring_bound_of(const geodec_ring_element *x, int64_t n);
 /* Whether sums of k products of an element within w and one within x fit in int64, whatever their signs. */
-GEODEC_API bool geodec_ring_bound_safe(int64_t k, geodec_ring_bound w, geodec_ring_bound x);
+bool geodec_ring_bound_safe(int64_t k, geodec_ring_bound w, geodec_ring_bound x);
 /* Steps after which int32 sums are widened: floor((2^31 - 1) / (A_a X_c + 41 A_b X_d or A_a X_d + A_b X_cd, the
  * larger)), X_cd = max |c + d|. 0: a single step does not fit. Coordinates within +-2^30. */
-GEODEC_API int64_t geodec_ring_bound_block(geodec_ring_bound w, geodec_ring_bound x, int64_t cd);
+int64_t geodec_ring_bound_block(geodec_ring_bound w, geodec_ring_bound x, int64_t cd);
 
 /* W [rows][cols], which must outlive the matrix. int16: keep a copy of 16-bit pairs (of a alone where b = 0) if all
  * coordinates fit. GEODEC_RANGE (a size below 1), GEODEC_NOMEM. */
 typedef struct geodec_ring_matrix geodec_ring_matrix;
-GEODEC_API geodec_status geodec_ring_matrix_create(const geodec_ring_element *w, int64_t rows, int64_t cols, bool int16,
-                                                   geodec_ring_matrix **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_ring_matrix_destroy(geodec_ring_matrix *m); /* NULL ok */
-GEODEC_API bool geodec_ring_matrix_zero_b(const geodec_ring_matrix *m);
-GEODEC_API int64_t geodec_ring_matrix_bytes16(const geodec_ring_matrix *m); /* of the 16-bit copy; 0: there is none */
+geodec_status geodec_ring_matrix_create(const geodec_ring_element *w, int64_t rows, int64_t cols, bool int16,
+                                        geodec_ring_matrix **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_ring_matrix_destroy(geodec_ring_matrix *m); /* NULL ok */
+bool geodec_ring_matrix_zero_b(const geodec_ring_matrix *m);
+int64_t geodec_ring_matrix_bytes16(const geodec_ring_matrix *m); /* of the 16-bit copy; 0: there is none */
 
 /* A vector with what every row needs: a copy, the copy with halves swapped, u and v. n >= 1. */
 typedef struct geodec_ring_vector geodec_ring_vector;
-GEODEC_API geodec_status geodec_ring_vector_create(const geodec_ring_element *x, int64_t n, geodec_ring_vector **out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_ring_vector_destroy(geodec_ring_vector *v); /* NULL ok */
+geodec_status geodec_ring_vector_create(const geodec_ring_element *x, int64_t n, geodec_ring_vector **out,
+                                        geodec_err *err) GEODEC_MUST_USE;
+void geodec_ring_vector_destroy(geodec_ring_vector *v); /* NULL ok */
 
 typedef struct geodec_ring_gemv_options {
     geodec_isa isa;
@@ -75,8 +75,8 @@ typedef struct geodec_ring_gemv_report {
 /* y [rows]. overflow [rows]: 1 where a value does not fit in int64 (known for the wide form only), whose y is then
  * right modulo 2^64; NULL: that is GEODEC_NUMERIC. o, report: or NULL. GEODEC_RANGE (sizes differ; a form that does not
  * suit these values), GEODEC_UNSUPPORTED (instruction set). */
-GEODEC_API geodec_status geodec_ring_gemv(const geodec_ring_matrix *w, const geodec_ring_vector *x,
-                                          const geodec_ring_gemv_options *o, geodec_ring_element *y, uint8_t *overflow,
-                                          geodec_ring_gemv_report *report, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ring_gemv(const geodec_ring_matrix *w, const geodec_ring_vector *x,
+                               const geodec_ring_gemv_options *o, geodec_ring_element *y, uint8_t *overflow,
+                               geodec_ring_gemv_report *report, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -35,11 +35,11 @@ typedef struct geodec_ring_shim {
     geodec_ring_element pi, power; /* pi^k */
     int64_t modulus;               /* |pi^k|, an integer in both */
 } geodec_ring_shim;
-GEODEC_API const geodec_ring_shim *geodec_ring_shim_of(geodec_ring_shim_config config);
+const geodec_ring_shim *geodec_ring_shim_of(geodec_ring_shim_config config);
 
 /* Reading 1: x^(p^k) in O/p, coordinates 0 .. p-1. 2 <= p <= GEODEC_RING_PRIME_MAX, k >= 0 (GEODEC_RANGE). */
-GEODEC_API geodec_status geodec_ring_shim_frobenius(geodec_ring_element x, int64_t p, int64_t k,
-                                                    geodec_ring_element *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ring_shim_frobenius(geodec_ring_element x, int64_t p, int64_t k, geodec_ring_element *out,
+                                         geodec_err *err) GEODEC_MUST_USE;
 
 /* What one tensor went through. */
 typedef struct geodec_ring_shim_report {
@@ -52,8 +52,7 @@ typedef struct geodec_ring_shim_report {
 /* Replaces w [n] by what is decoded after encoding with q_max bits under a configuration: reading 1 replaces each
  * code's residue modulo p by its image, reading 2 encodes with the factor |pi^k|. report: or NULL. Errors as
  * geodec_ring_encode; GEODEC_RANGE (config, reading). */
-GEODEC_API geodec_status geodec_ring_shim_apply(geodec_ring_shim_config config, int reading, int q_max, float *w,
-                                                int64_t n, geodec_ring_shim_report *report,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ring_shim_apply(geodec_ring_shim_config config, int reading, int q_max, float *w, int64_t n,
+                                     geodec_ring_shim_report *report, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -29,8 +29,8 @@ typedef struct geodec_ring_shim_row {
  * whole and stored as float32; all else keeps its bytes and keys. rows [tensors of in], or NULL. GEODEC_NOTFOUND (the
  * pattern names no matrix), GEODEC_UNSUPPORTED (a type that cannot be decoded), GEODEC_NUMERIC (names the tensor),
  * GEODEC_RANGE, GEODEC_IO, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_ring_shim_file(const geodec_gguf *in, const char *path,
-                                               const geodec_ring_shim_options *o, const geodec_hooks *hooks,
-                                               geodec_ring_shim_row *rows, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_ring_shim_file(const geodec_gguf *in, const char *path, const geodec_ring_shim_options *o,
+                                    const geodec_hooks *hooks, geodec_ring_shim_row *rows,
+                                    geodec_err *err) GEODEC_MUST_USE;
 
 #endif

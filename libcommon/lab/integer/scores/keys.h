@@ -38,9 +38,9 @@ typedef struct geodec_keys {
 
 /* All numbers at least 1, layers and heads at most 65535, room at most 2^24. Memory is used when keys arrive.
  * GEODEC_INVAL, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_keys_create(geodec_scores_by by, int32_t dim, int32_t layers, int32_t heads,
-                                            int64_t room, geodec_keys **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_keys_destroy(geodec_keys *k); /* NULL ok */
+geodec_status geodec_keys_create(geodec_scores_by by, int32_t dim, int32_t layers, int32_t heads, int64_t room,
+                                 geodec_keys **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_keys_destroy(geodec_keys *k); /* NULL ok */
 /* Index of a position of a head (layer heads + head) among the exponents, and its block. */
 static inline int64_t geodec_keys_at(const geodec_keys *k, int64_t head, int64_t position)
 {
@@ -51,11 +51,11 @@ static inline uint8_t *geodec_keys_block(const geodec_keys *k, int64_t head, int
     return k->block + geodec_keys_at(k, head, position) * geodec_scores_block(k->dim);
 }
 /* Bytes of a position of all layers and heads. */
-GEODEC_API int64_t geodec_keys_bytes(const geodec_keys *k);
+int64_t geodec_keys_bytes(const geodec_keys *k);
 
 /* Writes the positions in use, at least 1, and their number into the file. */
-GEODEC_API geodec_status geodec_keys_save(const geodec_keys *k, const char *path, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_keys_save(const geodec_keys *k, const char *path, geodec_err *err) GEODEC_MUST_USE;
 /* room = positions. GEODEC_FORMAT, GEODEC_VERSION (also of the order), GEODEC_CHECKSUM. */
-GEODEC_API geodec_status geodec_keys_load(const char *path, geodec_keys **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_keys_load(const char *path, geodec_keys **out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

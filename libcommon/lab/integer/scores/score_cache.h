@@ -9,13 +9,13 @@
 typedef struct geodec_score_cache geodec_score_cache;
 /* keys: of the network's layers, key heads and head dimension, with the engine's n_ctx positions at least; they must
  * outlive the cache. workers: threads of the engine's pool. GEODEC_INVAL, GEODEC_NOMEM, GEODEC_UNSUPPORTED. */
-GEODEC_API geodec_status geodec_score_cache_create(geodec_keys *keys, int workers, geodec_isa isa,
-                                                   geodec_score_cache **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_score_cache_destroy(geodec_score_cache *c); /* NULL ok */
+geodec_status geodec_score_cache_create(geodec_keys *keys, int workers, geodec_isa isa, geodec_score_cache **out,
+                                        geodec_err *err) GEODEC_MUST_USE;
+void geodec_score_cache_destroy(geodec_score_cache *c); /* NULL ok */
 /* For geodec_engine_options; valid while the cache is. */
-GEODEC_API const geodec_engine_scores *geodec_score_cache_engine(const geodec_score_cache *c);
+const geodec_engine_scores *geodec_score_cache_engine(const geodec_score_cache *c);
 
 /* What opens one, with keys of its own, for an integer session. NULL: direct sums. */
-GEODEC_API const geodec_engine_scores_source *geodec_score_cache_source(geodec_scores_by by);
+const geodec_engine_scores_source *geodec_score_cache_source(geodec_scores_by by);
 
 #endif

@@ -30,7 +30,7 @@ typedef struct geodec_score_cost_row {
  * the transform of one vector. */
 enum { GEODEC_SCORE_COST_ROWS = 2 * 6 + 4 };
 /* rows [GEODEC_SCORE_COST_ROWS]. GEODEC_INVAL, GEODEC_NOMEM, GEODEC_UNSUPPORTED. */
-GEODEC_API geodec_status geodec_score_cost_measure(const geodec_score_cost_options *o, geodec_score_cost_row *rows,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_score_cost_measure(const geodec_score_cost_options *o, geodec_score_cost_row *rows,
+                                        geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -22,8 +22,8 @@ typedef struct geodec_stored_text {
 
 /* The keys of all n tokens; their source is the SHA-256 of the fingerprint, a zero byte, and the tokens as
  * little-endian int32. by: not direct. */
-GEODEC_API geodec_status geodec_stored_make(const geodec_stored_text *t, geodec_scores_by by, geodec_keys **out,
-                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_stored_make(const geodec_stored_text *t, geodec_scores_by by, geodec_keys **out,
+                                 geodec_err *err) GEODEC_MUST_USE;
 
 /* A query head of a layer. The position and the sum are those of the largest stored score, the first one on ties. */
 typedef struct geodec_stored_row {
@@ -35,7 +35,7 @@ typedef struct geodec_stored_row {
 } geodec_stored_row;
 /* keys: of the first tokens; the query is the last one. rows [n_layer][n_head] in new memory, which the caller frees.
  * GEODEC_CHECKSUM: the keys are of another model or text. */
-GEODEC_API geodec_status geodec_stored_compare(const geodec_stored_text *t, const geodec_keys *keys,
-                                               geodec_stored_row **rows, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_stored_compare(const geodec_stored_text *t, const geodec_keys *keys, geodec_stored_row **rows,
+                                    geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -14,7 +14,7 @@
 
 /* W + B A: A [rank][cols] ~ N(0, 1 / cols), then B [rows][rank] = 0, in one vector [rank (cols + rows)]. With A = 0 too
  * (the published start) all first derivatives are 0 and the adapter never moves. Adapter `index` of the seed. */
-GEODEC_API void geodec_adapt_lora(int64_t rows, int64_t cols, int64_t rank, uint64_t seed, uint64_t index, double *ab);
+void geodec_adapt_lora(int64_t rows, int64_t cols, int64_t rank, uint64_t seed, uint64_t index, double *ab);
 
 /* ---- gradients from directions ----------------------------------------------------------------------------------- */
 
@@ -34,9 +34,9 @@ typedef struct geodec_adapt_directions {
  * variance, summed over coordinates, (n + 1) / K of the gradient's square: of use where n is small. *loss (may be
  * NULL): at x. GEODEC_RANGE (K or n < 1), GEODEC_NUMERIC (a loss or derivative not finite), GEODEC_NOMEM, errors of
  * jvp. */
-GEODEC_API geodec_status geodec_adapt_gradient(geodec_adapt_jvp jvp, void *ctx, int64_t n, const double *x,
-                                               const geodec_adapt_directions *o, double *gradient, double *loss,
-                                               geodec_pool *pool, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_adapt_gradient(geodec_adapt_jvp jvp, void *ctx, int64_t n, const double *x,
+                                    const geodec_adapt_directions *o, double *gradient, double *loss, geodec_pool *pool,
+                                    geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- evolution strategies ---------------------------------------------------------------------------------------- */
 
@@ -53,9 +53,9 @@ typedef struct geodec_adapt_nes {
 /* gradient [n] = 1 / sigma sum_i u_i e_i, a direction of ascent of the loss (to be stepped against). u: utilities of
  * the ranks (Wierstra et al. 2014), which sum to 0, so that only the order of the losses counts; equal losses share
  * theirs. GEODEC_RANGE, GEODEC_NUMERIC (a loss that is NaN), GEODEC_NOMEM, errors of loss. */
-GEODEC_API geodec_status geodec_adapt_nes_gradient(geodec_adapt_loss loss, void *ctx, int64_t n, const double *x,
-                                                   const geodec_adapt_nes *o, double *gradient, geodec_pool *pool,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_adapt_nes_gradient(geodec_adapt_loss loss, void *ctx, int64_t n, const double *x,
+                                        const geodec_adapt_nes *o, double *gradient, geodec_pool *pool,
+                                        geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
@@ -64,16 +64,16 @@ GEODEC_API geodec_status geodec_adapt_nes_gradient(geodec_adapt_loss loss, void 
 #define GEODEC_ADAPT_ANCHOR_POSITIONS 0.1
 
 /* x into [0, period); unchanged where the period is 0. */
-GEODEC_API double geodec_adapt_wrap(double x, double period);
+double geodec_adapt_wrap(double x, double period);
 /* x -= rate (gradient + 2 lambda (x - anchor)), [n]: a step down the loss + lambda |x - anchor|^2. On a torus the
  * difference is the shorter way round, and x is wrapped (period as above). A rate of 0 changes no bit. gradient NULL =
  * zero; anchor NULL: none. */
-GEODEC_API void geodec_adapt_step(int64_t n, double rate, const double *gradient, double lambda, const double *anchor,
-                                  const double *period, double *x);
+void geodec_adapt_step(int64_t n, double rate, const double *gradient, double lambda, const double *anchor,
+                       const double *period, double *x);
 
 /* How many evaluations fit into a budget, from the measured time of one: least <= result <= most. least where the time
  * is not a positive number. */
-GEODEC_API int64_t geodec_adapt_fit(double budget, double seconds_each, int64_t least, int64_t most);
+int64_t geodec_adapt_fit(double budget, double seconds_each, int64_t least, int64_t most);
 
 /* What is adapted. */
 typedef struct geodec_adapt_problem {
@@ -101,8 +101,7 @@ typedef struct geodec_adapt_report {
 /* Steps from x [n] down the estimated gradient, anchored at the start. After each the held-out loss is measured. When
  * it has risen by more than `rise`, the run ends and x returns to the last point that had not. x is unchanged on
  * failure. GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_NOMEM, errors of the functions. */
-GEODEC_API geodec_status geodec_adapt_descend(const geodec_adapt_problem *p, int64_t n, double *x,
-                                              const geodec_adapt_run *o, geodec_adapt_report *report, geodec_pool *pool,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_adapt_descend(const geodec_adapt_problem *p, int64_t n, double *x, const geodec_adapt_run *o,
+                                   geodec_adapt_report *report, geodec_pool *pool, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

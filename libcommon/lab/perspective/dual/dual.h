@@ -27,28 +27,24 @@
 #include <stdint.h>
 
 #define GEODEC_DUAL_DECLARE(REAL, N)                                                                                   \
-    GEODEC_API void N##_matvec(int64_t rows, int64_t cols, const REAL *w, const REAL *dw, const REAL *x,               \
-                               const REAL *dx, REAL *y, REAL *dy);                                                     \
-    GEODEC_API void N##_lowrank(int64_t rows, int64_t cols, int64_t rank, const REAL *b, const REAL *db,               \
-                                const REAL *a, const REAL *da, const REAL *x, const REAL *dx, REAL *y, REAL *dy,       \
-                                REAL *work);                                                                           \
-    GEODEC_API void N##_rmsnorm(int64_t n, double eps, const REAL *gain, const REAL *x, const REAL *dx, REAL *y,       \
-                                REAL *dy);                                                                             \
-    GEODEC_API void N##_sigmoid(int64_t n, const REAL *x, const REAL *dx, REAL *y, REAL *dy);                          \
-    GEODEC_API void N##_silu(int64_t n, const REAL *x, const REAL *dx, REAL *y, REAL *dy);                             \
-    GEODEC_API void N##_multiply(int64_t n, const REAL *a, const REAL *da, const REAL *b, const REAL *db, REAL *y,     \
-                                 REAL *dy);                                                                            \
-    GEODEC_API void N##_softmax(int64_t n, const REAL *x, const REAL *dx, REAL *y, REAL *dy);                          \
-    GEODEC_API void N##_rope(int64_t heads, int64_t width, int64_t position, double base, const REAL *x,               \
-                             const REAL *dx, REAL *y, REAL *dy);                                                       \
-    GEODEC_API void N##_step(int64_t d, int64_t r, const REAL *g, const REAL *dg, const REAL *v, const REAL *dv,       \
-                             const REAL *k, const REAL *dk, const REAL *q, const REAL *dq, REAL *s, REAL *ds, REAL *o, \
-                             REAL *d_o);                                                                               \
-    GEODEC_API void N##_attend(int64_t heads, int64_t kv_heads, int64_t width, int64_t n, int64_t window,              \
-                               const REAL *q, const REAL *dq, const REAL *key, const REAL *dkey, const REAL *value,    \
-                               const REAL *dvalue, REAL *o, REAL *d_o, REAL *work);                                    \
-    GEODEC_API void N##_cross_entropy(int64_t n, int64_t target, const REAL *logits, const REAL *dlogits,              \
-                                      double *loss, double *dloss)
+    void N##_matvec(int64_t rows, int64_t cols, const REAL *w, const REAL *dw, const REAL *x, const REAL *dx, REAL *y, \
+                    REAL *dy);                                                                                         \
+    void N##_lowrank(int64_t rows, int64_t cols, int64_t rank, const REAL *b, const REAL *db, const REAL *a,           \
+                     const REAL *da, const REAL *x, const REAL *dx, REAL *y, REAL *dy, REAL *work);                    \
+    void N##_rmsnorm(int64_t n, double eps, const REAL *gain, const REAL *x, const REAL *dx, REAL *y, REAL *dy);       \
+    void N##_sigmoid(int64_t n, const REAL *x, const REAL *dx, REAL *y, REAL *dy);                                     \
+    void N##_silu(int64_t n, const REAL *x, const REAL *dx, REAL *y, REAL *dy);                                        \
+    void N##_multiply(int64_t n, const REAL *a, const REAL *da, const REAL *b, const REAL *db, REAL *y, REAL *dy);     \
+    void N##_softmax(int64_t n, const REAL *x, const REAL *dx, REAL *y, REAL *dy);                                     \
+    void N##_rope(int64_t heads, int64_t width, int64_t position, double base, const REAL *x, const REAL *dx, REAL *y, \
+                  REAL *dy);                                                                                           \
+    void N##_step(int64_t d, int64_t r, const REAL *g, const REAL *dg, const REAL *v, const REAL *dv, const REAL *k,   \
+                  const REAL *dk, const REAL *q, const REAL *dq, REAL *s, REAL *ds, REAL *o, REAL *d_o);               \
+    void N##_attend(int64_t heads, int64_t kv_heads, int64_t width, int64_t n, int64_t window, const REAL *q,          \
+                    const REAL *dq, const REAL *key, const REAL *dkey, const REAL *value, const REAL *dvalue, REAL *o, \
+                    REAL *d_o, REAL *work);                                                                            \
+    void N##_cross_entropy(int64_t n, int64_t target, const REAL *logits, const REAL *dlogits, double *loss,           \
+                           double *dloss)
 
 GEODEC_DUAL_DECLARE(float, geodec_dual_f32);
 GEODEC_DUAL_DECLARE(double, geodec_dual_f64);

@@ -16,9 +16,8 @@ typedef enum geodec_capacity_rule {
 
 /* One bank of `pairs` pairs of random keys and values; every key is looked up among `candidates` values, the pairs' own
  * and others, without a limit of z. *share: right ones. GEODEC_RANGE (pairs < 1, candidates < pairs), GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_capacity_bank(geodec_capacity_rule rule, int64_t pairs, int64_t candidates,
-                                              uint64_t seed, double *share, geodec_pool *pool,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_capacity_bank(geodec_capacity_rule rule, int64_t pairs, int64_t candidates, uint64_t seed,
+                                   double *share, geodec_pool *pool, geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct geodec_capacity_options {
     int64_t pairs;
@@ -41,7 +40,7 @@ typedef struct geodec_capacity {
     int64_t bytes; /* of the memory, without text */
 } geodec_capacity;
 /* GEODEC_RANGE, and the errors of geodec_hdm_add. The same with any number of threads. */
-GEODEC_API geodec_status geodec_capacity_measure(const geodec_capacity_options *o, geodec_capacity *out,
-                                                 geodec_pool *pool, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_capacity_measure(const geodec_capacity_options *o, geodec_capacity *out, geodec_pool *pool,
+                                      geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -20,14 +20,13 @@ typedef struct geodec_hv_encoder geodec_hv_encoder;
 
 /* mean [width] is copied; finite. GEODEC_LIMIT (width outside 1..16,384), GEODEC_RANGE (kind), GEODEC_NUMERIC,
  * GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_hv_encoder_create(geodec_hv_projection kind, uint64_t seed, int64_t width,
-                                                  const float *mean, geodec_hv_encoder **out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_hv_encoder_destroy(geodec_hv_encoder *e); /* NULL ok */
+geodec_status geodec_hv_encoder_create(geodec_hv_projection kind, uint64_t seed, int64_t width, const float *mean,
+                                       geodec_hv_encoder **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_hv_encoder_destroy(geodec_hv_encoder *e); /* NULL ok */
 
 /* state [n][width] finite, out [n]. A sum of exactly 0 takes a bit of the seed. Sums are in float64 in a fixed order.
  * GEODEC_NUMERIC, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_hv_encode(const geodec_hv_encoder *e, int64_t n, const float *state, geodec_hv *out,
-                                          geodec_pool *pool, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_hv_encode(const geodec_hv_encoder *e, int64_t n, const float *state, geodec_hv *out,
+                               geodec_pool *pool, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

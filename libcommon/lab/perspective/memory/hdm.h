@@ -46,27 +46,26 @@ typedef struct geodec_hdm_options {
 typedef struct geodec_hdm geodec_hdm;
 
 /* GEODEC_RANGE (bank_bits), and the errors of geodec_hv_encoder_create. */
-GEODEC_API geodec_status geodec_hdm_create(const geodec_hdm_options *o, geodec_hdm **out,
-                                           geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_hdm_destroy(geodec_hdm *m); /* NULL ok */
+geodec_status geodec_hdm_create(const geodec_hdm_options *o, geodec_hdm **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_hdm_destroy(geodec_hdm *m); /* NULL ok */
 
 /* Pointers live as long as the memory. */
-GEODEC_API geodec_hdm_options geodec_hdm_settings(const geodec_hdm *m);
-GEODEC_API int64_t geodec_hdm_entries(const geodec_hdm *m);
+geodec_hdm_options geodec_hdm_settings(const geodec_hdm *m);
+int64_t geodec_hdm_entries(const geodec_hdm *m);
 /* Bytes in memory: counters, signs, values, entries, texts. */
-GEODEC_API int64_t geodec_hdm_bytes(const geodec_hdm *m);
+int64_t geodec_hdm_bytes(const geodec_hdm *m);
 /* Text of an entry, *n bytes, without a zero at the end. The pointer lives until the next entry is added. */
-GEODEC_API const uint8_t *geodec_hdm_text(const geodec_hdm *m, int64_t entry, int64_t *n);
+const uint8_t *geodec_hdm_text(const geodec_hdm *m, int64_t entry, int64_t *n);
 /* The bank of an entry, and the number of pairs of a bank. */
-GEODEC_API int32_t geodec_hdm_bank(const geodec_hdm *m, int64_t entry);
-GEODEC_API int64_t geodec_hdm_bank_pairs(const geodec_hdm *m, int32_t bank);
+int32_t geodec_hdm_bank(const geodec_hdm *m, int64_t entry);
+int64_t geodec_hdm_bank_pairs(const geodec_hdm *m, int32_t bank);
 /* The bank that a key names. */
-GEODEC_API int32_t geodec_hdm_bank_of(const geodec_hdm *m, const geodec_hv *key);
+int32_t geodec_hdm_bank_of(const geodec_hdm *m, const geodec_hv *key);
 
 /* Adds a pair; *entry (may be NULL): its number, counted from 0. text [n], n from 0 to 4,096. The padding of the key
  * must be 0. GEODEC_LIMIT (entries, bytes), GEODEC_NOMEM; the memory is then unchanged. */
-GEODEC_API geodec_status geodec_hdm_add(geodec_hdm *m, const geodec_hv *key, const void *text, int64_t n,
-                                        int64_t *entry, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_hdm_add(geodec_hdm *m, const geodec_hv *key, const void *text, int64_t n, int64_t *entry,
+                             geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct geodec_hdm_hit {
     int64_t entry;  /* -1: the banks asked are empty */
@@ -78,12 +77,12 @@ typedef struct geodec_hdm_hit {
 } geodec_hdm_hit;
 /* The most similar entry of the banks within the radius; of equal ones the one with the lowest number. isa changes
  * nothing but the time. Threads may look up at once while none adds. */
-GEODEC_API geodec_hdm_hit geodec_hdm_find(const geodec_hdm *m, const geodec_hv *key, int32_t radius, geodec_isa isa);
+geodec_hdm_hit geodec_hdm_find(const geodec_hdm *m, const geodec_hv *key, int32_t radius, geodec_isa isa);
 
 /* The file, version 1: little-endian, with a CRC-32C of each part, written under a temporary name. The same memory
  * gives the same bytes. */
-GEODEC_API geodec_status geodec_hdm_write(const char *path, const geodec_hdm *m, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_hdm_write(const char *path, const geodec_hdm *m, geodec_err *err) GEODEC_MUST_USE;
 /* GEODEC_FORMAT, GEODEC_VERSION, GEODEC_CHECKSUM, GEODEC_LIMIT, GEODEC_NOMEM and the errors of io/file.h. */
-GEODEC_API geodec_status geodec_hdm_read(const char *path, geodec_hdm **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_hdm_read(const char *path, geodec_hdm **out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

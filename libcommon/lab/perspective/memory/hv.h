@@ -24,22 +24,22 @@ typedef struct geodec_hv {
 } geodec_hv;
 
 /* Vector `index` of a codebook: random bits, a pure function of (seed, stream, index). Streams: geodec_rng_id. */
-GEODEC_API void geodec_hv_code(uint64_t seed, uint64_t stream, uint64_t index, geodec_hv *out);
+void geodec_hv_code(uint64_t seed, uint64_t stream, uint64_t index, geodec_hv *out);
 /* out = a XOR b: associative, and its own inverse. out may be a or b. */
-GEODEC_API void geodec_hv_bind(const geodec_hv *a, const geodec_hv *b, geodec_hv *out);
+void geodec_hv_bind(const geodec_hv *a, const geodec_hv *b, geodec_hv *out);
 /* Bit j of `a` becomes bit (j + by) mod 10,000; any `by`. out is not a. */
-GEODEC_API void geodec_hv_rotate(const geodec_hv *a, int64_t by, geodec_hv *out);
+void geodec_hv_rotate(const geodec_hv *a, int64_t by, geodec_hv *out);
 /* Inverts each bit with this probability: noise `index` of (seed, stream). */
-GEODEC_API void geodec_hv_noise(double probability, uint64_t seed, uint64_t stream, uint64_t index, geodec_hv *v);
+void geodec_hv_noise(double probability, uint64_t seed, uint64_t stream, uint64_t index, geodec_hv *v);
 /* Number of bits that differ. An instruction set that the processor lacks counts as the best below it. */
-GEODEC_API int32_t geodec_hv_distance(const geodec_hv *a, const geodec_hv *b, geodec_isa isa);
+int32_t geodec_hv_distance(const geodec_hv *a, const geodec_hv *b, geodec_isa isa);
 /* 1 - 2 distance / 10,000. */
-GEODEC_API double geodec_hv_similarity(int32_t distance);
+double geodec_hv_similarity(int32_t distance);
 
 /* Sums of vectors: count [GEODEC_HV_COUNTS], one counter a bit, zero at first. Each vector adds 1 where its bit is set
  * and -1 where it is not. Counters stop at +-32,767; those of the padding stay 0. */
-GEODEC_API void geodec_hv_add(int16_t *count, const geodec_hv *v, geodec_isa isa);
+void geodec_hv_add(int16_t *count, const geodec_hv *v, geodec_isa isa);
 /* The bits whose counter is positive; where it is 0, the bit of `tie`: the majority of the added vectors. */
-GEODEC_API void geodec_hv_majority(const int16_t *count, const geodec_hv *tie, geodec_hv *out, geodec_isa isa);
+void geodec_hv_majority(const int16_t *count, const geodec_hv *tie, geodec_hv *out, geodec_isa isa);
 
 #endif

@@ -12,15 +12,14 @@
 typedef struct geodec_recalled_memory geodec_recalled_memory;
 /* From the text id [n], read in windows of the session's context: at most `most` pairs. The session's own text is
  * lost. The pool (may be NULL) is that of the session. GEODEC_LIMIT, GEODEC_NOMEM, errors of geodec_forward. */
-GEODEC_API geodec_status geodec_recalled_make(geodec_session *s, const int32_t *id, int64_t n, int64_t most,
-                                              uint64_t seed, geodec_recalled_memory **out,
-                                              geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_recalled_destroy(geodec_recalled_memory *m); /* NULL ok */
-GEODEC_API int64_t geodec_recalled_pairs(const geodec_recalled_memory *m);
-GEODEC_API int64_t geodec_recalled_bytes(const geodec_recalled_memory *m);       /* of the memory */
-GEODEC_API int64_t geodec_recalled_table_bytes(const geodec_recalled_memory *m); /* of the states and tokens */
+geodec_status geodec_recalled_make(geodec_session *s, const int32_t *id, int64_t n, int64_t most, uint64_t seed,
+                                   geodec_recalled_memory **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_recalled_destroy(geodec_recalled_memory *m); /* NULL ok */
+int64_t geodec_recalled_pairs(const geodec_recalled_memory *m);
+int64_t geodec_recalled_bytes(const geodec_recalled_memory *m);       /* of the memory */
+int64_t geodec_recalled_table_bytes(const geodec_recalled_memory *m); /* of the states and tokens */
 /* For geodec_perspectives_options.recall: 0.95 for the token of the best entry, and the rest equally for all. */
-GEODEC_API void geodec_recalled_ask(void *memory, const float *state, double *logp, double *z);
+void geodec_recalled_ask(void *memory, const float *state, double *logp, double *z);
 
 /* One way to recall a token for a state. */
 typedef struct geodec_recalled_way {
@@ -43,9 +42,9 @@ typedef struct geodec_recalled_measure {
 /* id [n], read in windows of `window` tokens or the session's context; bytes_of [n]: text bytes of each token.
  * GEODEC_SCARCE (fewer than 100 tokens), GEODEC_RANGE (a window below 2), GEODEC_INTERRUPTED, errors of
  * geodec_forward. */
-GEODEC_API geodec_status geodec_recalled_measure_text(geodec_session *s, const geodec_recalled_memory *m,
-                                                      const int32_t *id, const int32_t *bytes_of, int64_t n,
-                                                      int32_t window, geodec_pool *pool, const geodec_hooks *hooks,
-                                                      geodec_recalled_measure *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_recalled_measure_text(geodec_session *s, const geodec_recalled_memory *m, const int32_t *id,
+                                           const int32_t *bytes_of, int64_t n, int32_t window, geodec_pool *pool,
+                                           const geodec_hooks *hooks, geodec_recalled_measure *out,
+                                           geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -11,8 +11,8 @@ enum { GEODEC_POLYTOPE_FIT_MAX = 64 };
 /* Supporting planes of states z [n][k]: normals are the 2 k signed axes, then m - 2 k random directions of the seed;
  * bounds are the largest projection plus the margin. All states lie inside. GEODEC_RANGE (n < 1, k outside 1..64,
  * m < 2 k, margin < 0), GEODEC_NUMERIC, GEODEC_LIMIT, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_polytope_support(int64_t n, int64_t k, const double *z, int64_t m, double margin,
-                                                 uint64_t seed, geodec_polytope *out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_polytope_support(int64_t n, int64_t k, const double *z, int64_t m, double margin, uint64_t seed,
+                                      geodec_polytope *out, geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct geodec_polytope_plane {
     double normal[GEODEC_POLYTOPE_FIT_MAX]; /* [k], of length 1, towards the unsafe states */
@@ -23,8 +23,7 @@ typedef struct geodec_polytope_plane {
  * of the unsafe - mean of the safe), S the pooled covariance; the plane lies half-way between the projected means.
  * GEODEC_RANGE (n or u < 2, k outside 1..64, ridge < 0), GEODEC_NUMERIC, GEODEC_SINGULAR (equal means, or S without a
  * ridge), GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_polytope_separate(int64_t n, const double *safe, int64_t u, const double *unsafe,
-                                                  int64_t k, double ridge, geodec_polytope_plane *out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_polytope_separate(int64_t n, const double *safe, int64_t u, const double *unsafe, int64_t k,
+                                       double ridge, geodec_polytope_plane *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

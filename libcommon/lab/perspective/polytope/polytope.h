@@ -22,11 +22,11 @@ typedef struct geodec_polytope {
 
 /* Copies of normal [m][d] and bound [m], divided by the length of each normal. GEODEC_LIMIT (d or m below 1 or above
  * 65,536), GEODEC_NUMERIC (not finite), GEODEC_RANGE (a normal of length 0), GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_polytope_make(int64_t d, int64_t m, const double *normal, const double *bound,
-                                              geodec_polytope *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_polytope_clear(geodec_polytope *p);
+geodec_status geodec_polytope_make(int64_t d, int64_t m, const double *normal, const double *bound,
+                                   geodec_polytope *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_polytope_clear(geodec_polytope *p);
 /* max over j of n_j . x - b_j: at most 0 inside. */
-GEODEC_API double geodec_polytope_violation(const geodec_polytope *p, const double *x);
+double geodec_polytope_violation(const geodec_polytope *p, const double *x);
 
 /* DYKSTRA: cyclic projections with corrections (Dykstra 1983), which converge to the nearest point. The correction of a
  * half-space is a multiple of its normal, so one number is kept of each. Slow in narrow wedges: see the report.
@@ -52,7 +52,7 @@ typedef struct geodec_polytope_options {
     double blend; /* 0..1 */
 } geodec_polytope_options;
 /* DYKSTRA, 1e-6, 200 sweeps. */
-GEODEC_API geodec_polytope_options geodec_polytope_defaults(void);
+geodec_polytope_options geodec_polytope_defaults(void);
 
 typedef struct geodec_polytope_report {
     int64_t sweeps;   /* EXACT: half-spaces added or dropped */
@@ -67,16 +67,15 @@ typedef struct geodec_polytope_report {
  * does not converge is no error: the report says so. GEODEC_RANGE (options), GEODEC_NUMERIC (x not finite),
  * GEODEC_NOMEM; EXACT: GEODEC_NOCONV when the half-spaces have no point in common,
  * GEODEC_SINGULAR when active normals are parallel to working precision. */
-GEODEC_API geodec_status geodec_polytope_project(const geodec_polytope *p, const geodec_polytope_options *o,
-                                                 const double *x, double *out, geodec_polytope_report *report,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_polytope_project(const geodec_polytope *p, const geodec_polytope_options *o, const double *x,
+                                      double *out, geodec_polytope_report *report, geodec_err *err) GEODEC_MUST_USE;
 
 /* A polytope in the span of a few directions of a larger space: x is moved within basis [k][width], orthonormal rows,
  * about mean [width]; p->d = k. What is orthogonal to the span stays as it is, so this is the nearest point of
  * {x : B (x - mean) in p}. out may be x. */
-GEODEC_API geodec_status geodec_polytope_project_span(const geodec_polytope *p, int64_t width, const double *basis,
-                                                      const double *mean, const geodec_polytope_options *o,
-                                                      const double *x, double *out, geodec_polytope_report *report,
-                                                      geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_polytope_project_span(const geodec_polytope *p, int64_t width, const double *basis,
+                                           const double *mean, const geodec_polytope_options *o, const double *x,
+                                           double *out, geodec_polytope_report *report,
+                                           geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -16,19 +16,18 @@ typedef struct geodec_choose_settings {
     uint64_t seed;
 } geodec_choose_settings;
 /* T >= 0, 0 < top_p <= 1. */
-GEODEC_API geodec_choose_settings geodec_choose_settings_of(double temperature, int32_t top_k, double top_p,
-                                                            uint64_t seed);
+geodec_choose_settings geodec_choose_settings_of(double temperature, int32_t top_k, double top_p, uint64_t seed);
 
 /* The largest, the lowest id on ties. */
-GEODEC_API int32_t geodec_choose_argmax(const int32_t *z, int32_t n);
+int32_t geodec_choose_argmax(const int32_t *z, int32_t n);
 
 typedef struct geodec_choose geodec_choose; /* work space */
-GEODEC_API geodec_status geodec_choose_create(const geodec_choose_settings *s, int32_t n_vocab, geodec_choose **out,
-                                              geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_choose_destroy(geodec_choose *c); /* NULL ok */
+geodec_status geodec_choose_create(const geodec_choose_settings *s, int32_t n_vocab, geodec_choose **out,
+                                   geodec_err *err) GEODEC_MUST_USE;
+void geodec_choose_destroy(geodec_choose *c); /* NULL ok */
 /* Token of output index `index` from z [n_vocab] in Q16; INT32_MIN: excluded. -1: every token is excluded. */
-GEODEC_API int32_t geodec_choose_next(geodec_choose *c, int64_t index, const int32_t *z);
+int32_t geodec_choose_next(geodec_choose *c, int64_t index, const int32_t *z);
 /* Weights of the tokens that can be sampled, 0 for the others: w [n_vocab]; returns their sum. */
-GEODEC_API uint64_t geodec_choose_weights(geodec_choose *c, const int32_t *z, uint32_t *w);
+uint64_t geodec_choose_weights(geodec_choose *c, const int32_t *z, uint32_t *w);
 
 #endif

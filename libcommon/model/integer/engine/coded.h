@@ -41,38 +41,36 @@ static inline int64_t geodec_coded_row_bytes(int64_t cols, int bits) { return ge
 /* One row from values [cols], finite; bits 4, 8 or 16: the scale of a block is its largest magnitude over 127 (or
  * 32767, or that value over -8), its multiplier is rounded away from zero, codes half away from zero. Uses floats:
  * conversion happens once. */
-GEODEC_API void geodec_coded_row(const float *x, int64_t cols, int bits, uint8_t *code, int16_t *multiplier,
-                                 int16_t *shift);
+void geodec_coded_row(const float *x, int64_t cols, int bits, uint8_t *code, int16_t *multiplier, int16_t *shift);
 /* One row from given scales [blocks] and codes [32 blocks]. */
-GEODEC_API void geodec_coded_row_of(const double *scale, const int8_t *value, int64_t cols, int bits, uint8_t *code,
-                                    int16_t *multiplier, int16_t *shift);
+void geodec_coded_row_of(const double *scale, const int8_t *value, int64_t cols, int bits, uint8_t *code,
+                         int16_t *multiplier, int16_t *shift);
 
 /* Memory for the codes of many matrices, one behind the other: products prefetch beyond the end of one. NULL: none yet.
  */
 typedef struct geodec_coded_area geodec_coded_area;
-GEODEC_API void geodec_coded_area_free(geodec_coded_area *a); /* NULL ok */
+void geodec_coded_area_free(geodec_coded_area *a); /* NULL ok */
 
 /* The same matrix in panels of 16 rows, for products. */
 typedef struct geodec_panels16 geodec_panels16;
 /* GEODEC_FORMAT: a shift is out of range. GEODEC_LIMIT: too wide or high. */
-GEODEC_API geodec_status geodec_coded_pack(const geodec_coded *m, geodec_panels16 **out,
-                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_coded_pack(const geodec_coded *m, geodec_panels16 **out, geodec_err *err) GEODEC_MUST_USE;
 /* The same in an area, which is extended and must outlive the matrix. */
-GEODEC_API geodec_status geodec_coded_pack_in(const geodec_coded *m, geodec_coded_area **area, geodec_panels16 **out,
-                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_coded_pack_in(const geodec_coded *m, geodec_coded_area **area, geodec_panels16 **out,
+                                   geodec_err *err) GEODEC_MUST_USE;
 /* The same in two steps. A matrix of zeros (area NULL: in memory of its own): GEODEC_LIMIT, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_coded_room(int64_t rows, int64_t cols, int bits, geodec_coded_area **area,
-                                           geodec_panels16 **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_coded_room(int64_t rows, int64_t cols, int bits, geodec_coded_area **area, geodec_panels16 **out,
+                                geodec_err *err) GEODEC_MUST_USE;
 /* Rows first .. first + m->rows - 1 of p, whose columns and bits are those of m. Threads may fill parts at the same
  * time, each a multiple of 16 rows from its first one but the last part. GEODEC_FORMAT: a shift is out of range. */
-GEODEC_API geodec_status geodec_coded_fill(geodec_panels16 *p, int64_t first, const geodec_coded *m,
-                                           geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_coded_free(geodec_panels16 *p); /* NULL ok */
-GEODEC_API int64_t geodec_coded_bytes(const geodec_panels16 *p);
-GEODEC_API int64_t geodec_coded_rows(const geodec_panels16 *p);
-GEODEC_API int64_t geodec_coded_cols(const geodec_panels16 *p);
-GEODEC_API int geodec_coded_bits(const geodec_panels16 *p);
+geodec_status geodec_coded_fill(geodec_panels16 *p, int64_t first, const geodec_coded *m,
+                                geodec_err *err) GEODEC_MUST_USE;
+void geodec_coded_free(geodec_panels16 *p); /* NULL ok */
+int64_t geodec_coded_bytes(const geodec_panels16 *p);
+int64_t geodec_coded_rows(const geodec_panels16 *p);
+int64_t geodec_coded_cols(const geodec_panels16 *p);
+int geodec_coded_bits(const geodec_panels16 *p);
 /* Row r in Q24: out [cols]. */
-GEODEC_API void geodec_coded_decode(const geodec_panels16 *p, int64_t r, int64_t *out);
+void geodec_coded_decode(const geodec_panels16 *p, int64_t r, int64_t *out);
 
 #endif

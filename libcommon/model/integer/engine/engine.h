@@ -51,9 +51,9 @@ typedef struct geodec_engine_options {
 } geodec_engine_options;
 
 /* The network must outlive the engine. GEODEC_LIMIT, GEODEC_NOMEM, GEODEC_UNSUPPORTED (instruction set). */
-GEODEC_API geodec_status geodec_engine_create(const geodec_network *n, const geodec_engine_options *o,
-                                              geodec_engine **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_engine_destroy(geodec_engine *e); /* NULL ok */
+geodec_status geodec_engine_create(const geodec_network *n, const geodec_engine_options *o, geodec_engine **out,
+                                   geodec_err *err) GEODEC_MUST_USE;
+void geodec_engine_destroy(geodec_engine *e); /* NULL ok */
 
 /* n rows appended to the cache; see geodec_batch for token, parent, want. */
 typedef struct geodec_engine_pass {
@@ -67,8 +67,7 @@ typedef struct geodec_engine_pass {
     void *ctx;
 } geodec_engine_pass;
 /* GEODEC_LIMIT (context full, too many rows), GEODEC_RANGE (token, parent); then the cache is unchanged. */
-GEODEC_API geodec_status geodec_engine_forward(geodec_engine *e, const geodec_engine_pass *p,
-                                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_engine_forward(geodec_engine *e, const geodec_engine_pass *p, geodec_err *err) GEODEC_MUST_USE;
 
 /* A product of a pass: y[i] = w x[i] in Q24 for n inputs. */
 typedef struct geodec_engine_product {
@@ -81,19 +80,19 @@ typedef struct geodec_engine_product {
 /* Fills y of all jobs. The products of one row of a pass come in the same order whatever other rows the pass has. */
 typedef void (*geodec_engine_multiply)(void *ctx, const geodec_engine_product *job, int64_t jobs, geodec_pool *pool);
 /* Later passes get their products from `multiply`; NULL: from the engine itself. */
-GEODEC_API void geodec_engine_replace_products(geodec_engine *e, geodec_engine_multiply multiply, void *ctx);
-GEODEC_API const geodec_network *geodec_engine_network(const geodec_engine *e);
+void geodec_engine_replace_products(geodec_engine *e, geodec_engine_multiply multiply, void *ctx);
+const geodec_network *geodec_engine_network(const geodec_engine *e);
 
-GEODEC_API int32_t geodec_engine_length(const geodec_engine *e);
-GEODEC_API void geodec_engine_truncate(geodec_engine *e, int32_t length);
+int32_t geodec_engine_length(const geodec_engine *e);
+void geodec_engine_truncate(geodec_engine *e, int32_t length);
 /* As geodec_session_compact. */
-GEODEC_API void geodec_engine_compact(geodec_engine *e, int32_t base, const int32_t *row, int32_t n);
-GEODEC_API geodec_isa geodec_engine_isa(const geodec_engine *e);
+void geodec_engine_compact(geodec_engine *e, int32_t base, const int32_t *row, int32_t n);
+geodec_isa geodec_engine_isa(const geodec_engine *e);
 /* Of the cache, for one token. */
-GEODEC_API int64_t geodec_engine_kv_bytes(const geodec_engine *e);
+int64_t geodec_engine_kv_bytes(const geodec_engine *e);
 /* Chosen experts of the last pass [n][n_layer][n_expert_used], -1 in dense layers, and their weights in Q30; NULL
  * without experts. */
-GEODEC_API const int32_t *geodec_engine_expert_ids(const geodec_engine *e);
-GEODEC_API const int32_t *geodec_engine_expert_weights(const geodec_engine *e);
+const int32_t *geodec_engine_expert_ids(const geodec_engine *e);
+const int32_t *geodec_engine_expert_weights(const geodec_engine *e);
 
 #endif

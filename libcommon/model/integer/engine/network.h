@@ -12,7 +12,7 @@ typedef struct geodec_network_factor {
     int32_t multiplier, shift;
 } geodec_network_factor;
 /* The nearest one; 0 for 0. */
-GEODEC_API geodec_network_factor geodec_network_factor_of(double x);
+geodec_network_factor geodec_network_factor_of(double x);
 
 /* clang-format off */
 /* Numbers of the configuration, all non-negative: X(name). As in geodec_model_config; flags are 0 or 1. */
@@ -45,8 +45,8 @@ typedef struct geodec_network_vector {
     int32_t exponent;
 } geodec_network_vector;
 /* v [n] finite. GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_network_vector_of(const float *x, int64_t n, geodec_network_vector *out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_network_vector_of(const float *x, int64_t n, geodec_network_vector *out,
+                                       geodec_err *err) GEODEC_MUST_USE;
 
 /* clang-format off */
 /* Parts of a layer: X(field, tensor name after "blk.N."). */
@@ -89,10 +89,10 @@ typedef struct geodec_network {
 } geodec_network;
 
 /* Every number and factor against the limits of the engine, before anything is allocated for them. GEODEC_LIMIT. */
-GEODEC_API geodec_status geodec_network_check_numbers(const geodec_network_config *c, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_network_check_numbers(const geodec_network_config *c, geodec_err *err) GEODEC_MUST_USE;
 /* The same, and the shapes of all parts against the configuration, and the limits of the engine. */
-GEODEC_API geodec_status geodec_network_check(const geodec_network *n, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_network_free(geodec_network *n); /* NULL ok */
-GEODEC_API int64_t geodec_network_bytes(const geodec_network *n);
+geodec_status geodec_network_check(const geodec_network *n, geodec_err *err) GEODEC_MUST_USE;
+void geodec_network_free(geodec_network *n); /* NULL ok */
+int64_t geodec_network_bytes(const geodec_network *n);
 
 #endif

@@ -18,14 +18,13 @@
 enum { GEODEC_NETWORK_FILE_VERSION = 1 };
 
 /* source: the open file whose keys are copied, NULL: none; fingerprint: of its weights, kept in the file. */
-GEODEC_API geodec_status geodec_network_file_write(const char *path, const geodec_network *n, const geodec_gguf *source,
-                                                   const char *fingerprint, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_network_file_write(const char *path, const geodec_network *n, const geodec_gguf *source,
+                                        const char *fingerprint, geodec_err *err) GEODEC_MUST_USE;
 /* Whether a file holds a network. */
-GEODEC_API bool geodec_network_file_is(const geodec_gguf *g);
+bool geodec_network_file_is(const geodec_gguf *g);
 /* digest: receives the SHA-256 of the file, which one thread computes while the others pack the weights; NULL: not
  * wanted. GEODEC_FORMAT, GEODEC_LIMIT, GEODEC_UNSUPPORTED (a newer version, other tables): names the key or tensor. */
-GEODEC_API geodec_status geodec_network_file_read(const geodec_gguf *g, geodec_pool *pool,
-                                                  char digest[GEODEC_SHA256_HEX], geodec_network **out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_network_file_read(const geodec_gguf *g, geodec_pool *pool, char digest[GEODEC_SHA256_HEX],
+                                       geodec_network **out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -30,8 +30,8 @@ typedef struct geodec_rounded {
 } geodec_rounded;
 
 /* y [n] in Q(unit) becomes a row; bits: of v without its sign, 15, or 7 for activations of one byte. */
-GEODEC_API void geodec_rounded_of(const int64_t *y, int64_t n, int unit, int bits, geodec_rounded *out);
+void geodec_rounded_of(const int64_t *y, int64_t n, int unit, int bits, geodec_rounded *out);
 /* Digits and starts from v, |v| <= 32639. */
-GEODEC_API void geodec_rounded_split(geodec_rounded *x, int64_t n);
+void geodec_rounded_split(geodec_rounded *x, int64_t n);
 
 #endif

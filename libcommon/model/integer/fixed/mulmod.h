@@ -40,7 +40,7 @@ static inline uint64_t geodec_mulmod_shifted(geodec_mulmod_wide x, int s)
 }
 
 /* floor(w 2^bits / q) mod 2^64; w < q < 2^63. *rest, unless NULL: what is left. */
-GEODEC_API uint64_t geodec_mulmod_quotient(uint64_t w, int bits, uint64_t q, uint64_t *rest);
+uint64_t geodec_mulmod_quotient(uint64_t w, int bits, uint64_t q, uint64_t *rest);
 
 /* Barrett: t = ((x >> first) mu) >> second, r = x - t q, and subtractions of q until r < q. x < q^2. */
 typedef struct geodec_mulmod_barrett {
@@ -48,9 +48,9 @@ typedef struct geodec_mulmod_barrett {
     int first, second;
 } geodec_mulmod_barrett;
 /* mu = floor(2^2n / q), shifts n - 1 and n + 1: one correction for the primes of 30 bits, up to two for p60. */
-GEODEC_API geodec_mulmod_barrett geodec_mulmod_classical(uint64_t q);
+geodec_mulmod_barrett geodec_mulmod_classical(uint64_t q);
 /* mu = floor(2^(2n+1) / q), shifts n - 2 and n + 3: at most one correction for every q. */
-GEODEC_API geodec_mulmod_barrett geodec_mulmod_tight(uint64_t q);
+geodec_mulmod_barrett geodec_mulmod_tight(uint64_t q);
 /* x mod q. *corrections, unless NULL: the number of subtractions. */
 static inline uint64_t geodec_mulmod_reduce(const geodec_mulmod_barrett *c, geodec_mulmod_wide x, int *corrections)
 {
@@ -114,7 +114,7 @@ typedef struct geodec_mulmod_montgomery {
     int bits;
 } geodec_mulmod_montgomery;
 /* bits: 64 (q < 2^63) or 32 (q < 2^31). */
-GEODEC_API geodec_mulmod_montgomery geodec_mulmod_montgomery_of(uint64_t q, int bits);
+geodec_mulmod_montgomery geodec_mulmod_montgomery_of(uint64_t q, int bits);
 /* x / R mod q, x < qR; lazy. */
 static inline uint64_t geodec_mulmod_redc64_lazy(const geodec_mulmod_montgomery *c, geodec_mulmod_wide x)
 {
@@ -127,6 +127,6 @@ static inline uint32_t geodec_mulmod_redc32_lazy(const geodec_mulmod_montgomery 
     return (uint32_t)((x + (uint64_t)m * c->q) >> 32);
 }
 /* a b mod q of plain residues by two reductions. */
-GEODEC_API uint64_t geodec_mulmod_montgomery_multiply(const geodec_mulmod_montgomery *c, uint64_t a, uint64_t b);
+uint64_t geodec_mulmod_montgomery_multiply(const geodec_mulmod_montgomery *c, uint64_t a, uint64_t b);
 
 #endif
