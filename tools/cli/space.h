@@ -2,7 +2,7 @@
 #ifndef GEODEC_TOOLS_CLI_SPACE_H
 #define GEODEC_TOOLS_CLI_SPACE_H
 
-#include "chain/metric_file.h"
+#include "chain/metric_open.h"
 #include "cli/stage.h"
 
 /* Opens the metric and adds it to the provenance. */

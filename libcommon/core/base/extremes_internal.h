@@ -1,4 +1,5 @@
-/* Internal: the smaller and the larger of two numbers; the second, if neither is (which is any, if one is no number). */
+/* Internal: the smaller and the larger of two numbers; the second, if neither is (which is any, if one is no number).
+ */
 #ifndef GEODEC_BASE_EXTREMES_INTERNAL_H
 #define GEODEC_BASE_EXTREMES_INTERNAL_H
 

@@ -1,7 +1,7 @@
 #include "lab/harness/charts.h"
 
 #include "base/mem.h"
-#include "chain/metric_file.h"
+#include "chain/metric_open.h"
 #include "linalg/expm.h"
 #include "session/layer_list.h"
 

@@ -2,7 +2,7 @@
 #ifndef GEODEC_LAB_HARNESS_SPACE_H
 #define GEODEC_LAB_HARNESS_SPACE_H
 
-#include "chain/metric_file.h"
+#include "chain/metric_open.h"
 #include "lab/harness/manifold.h"
 
 /* Zero before geodec_harness_space_take; stays where it is, for `space` may point into it. */

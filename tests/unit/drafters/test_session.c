@@ -8,6 +8,7 @@
 #include "drafters/ngram_drafter.h"
 #include "io/file.h"
 #include "support/support.h"
+#include "session/model.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

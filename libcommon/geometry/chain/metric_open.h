@@ -1,6 +1,6 @@
 /* Opens METRIC.h5: the first step of every stage that takes a metric. */
-#ifndef GEODEC_CHAIN_METRIC_FILE_H
-#define GEODEC_CHAIN_METRIC_FILE_H
+#ifndef GEODEC_CHAIN_METRIC_OPEN_H
+#define GEODEC_CHAIN_METRIC_OPEN_H
 
 #include "chain/metric_space.h"
 
