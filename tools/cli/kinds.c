@@ -12,7 +12,6 @@
 #include "chain/validity.h"
 #include "drafters/depth_sink.h"
 #include "drafters/onedecode.h"
-#include "drafters/onedecode_ref.h"
 #include "drafters/recurrent.h"
 #include "drafters/rollout.h"
 #include "evaluate/key_codes.h"
@@ -32,6 +31,7 @@
 #include "lab/published/density.h"
 #include "lab/published/hjb.h"
 #include "lab/published/injectivity.h"
+#include "lab/published/onedecode.h"
 #include "lab/published/records.h"
 #include "lab/published/substitution.h"
 #include "lab/published/validity.h"
@@ -96,7 +96,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_flowmap_kind,
     &geodec_foresight_kind,
     &geodec_onedecode_kind,
-    &geodec_onedecode_ref_kind,
+    &geodec_onedecode_published_kind,
     &geodec_recurrent_kind,
     &geodec_rollout_kind,
     &geodec_depth_kind,
