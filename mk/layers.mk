@@ -72,7 +72,7 @@ lab_FOLDERS     += perspective/polytope   # the nearest point of a polytope, hal
 lab_FOLDERS     += perspective/dual       # forward-mode derivatives of the operators of the perspective model; adapters, evolution strategies
 lab_FOLDERS     += adapt                  # a PERSPECTIVE model with tangents; adaptation to a text by forward derivatives and evolution strategies
 lab_FOLDERS     += harness                # what experiments share: manifold and paths of the published harness, trajectories, splits, metrics and their controls
-lab_FOLDERS     += published              # the experiments as the source work computed them, a pair of files each, with the defects of its harness
+lab_FOLDERS     += published              # what the source work computed, stage by stage, a pair of files each, with the defects of its harness
 
 # Every other folder of the laboratory is an experiment. An experiment may use the library that it measures, but no other experiment.
 LAB_EXPERIMENTS := $(filter-out $(lab_FOLDERS),$(patsubst libcommon/lab/%/,%,$(sort $(dir $(wildcard libcommon/lab/*/*.c libcommon/lab/*/*/*.c)))))

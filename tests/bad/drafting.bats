@@ -18,7 +18,6 @@ setup_file() {
     "$bin/geodec-export" -q --model "$model" --tokens store.tokens --layers last -o store.h5
     "$bin/geodec-bake" -q -o flowmap.h5 store.h5
     "$bin/geodec-onedecode" -q --cells 32 -o onedecode.h5 store.h5
-    "$bin/geodec-published" -q onedecode --model "$model" -o onedecode-ref.h5 store.h5
     "$bin/geodec-rollout" -q --model "$model" --sites 40 --resamples 20 -o rollout.h5 store.h5 > /dev/null
     "$bin/geodec-project" -q --model "$model" --slots q -o projection.h5 > /dev/null
     "$bin/geodec-project-kv" -q --model "$model" -b weights -o kvprojection.h5 > /dev/null
@@ -38,7 +37,6 @@ setup() {
 decode() { "$bin/geodec-decode" -q --model "$model" --artifacts . --prompt "One day" --max-tokens 16 --gamma 4 "$@"; }
 use_flowmap() { decode --draft ngram+flowmap --tree 8; }
 use_onedecode() { decode --draft onedecode; }
-use_onedecode-ref() { decode --draft onedecode-ref; }
 use_rollout() { decode --draft rollout; }
 use_projection() { decode --draft model --draft-projection projection.h5; }
 use_kvprojection() { decode --kv-projection kvprojection.h5; }
@@ -79,7 +77,7 @@ mutated() {
 }
 
 @test "mutations of a flow map" { mutated flowmap; }
-@test "mutations of OneDecode's tables" { mutated onedecode; mutated onedecode-ref; }
+@test "mutations of OneDecode's table" { mutated onedecode; }
 @test "mutations of a rollout" { mutated rollout; }
 @test "mutations of a projection that drafts" { mutated projection; }
 @test "mutations of a projected cache" { mutated kvprojection free; }
@@ -98,7 +96,7 @@ mutated() {
 }
 
 @test "truncated, empty or missing file, a folder, another kind" {
-    for kind in flowmap onedecode onedecode-ref rollout projection kvprojection depth bench store; do
+    for kind in flowmap onedecode rollout projection kvprojection depth bench store; do
         size=$(stat -c %s "$art/$kind.h5")
         for cut in 0 1 511 513 $((size / 2)) $((size - 1)); do
             head -c "$cut" "$art/$kind.h5" > "$kind.h5"
@@ -139,9 +137,9 @@ mutated() {
 
 @test "files of another model are refused" {
     "$bin/geodec-quantize" -q --type q8_0 -o other.gguf "$model" > /dev/null
-    cp "$art"/{flowmap,onedecode,onedecode-ref,rollout,projection,kvprojection,depth}.h5 .
+    cp "$art"/{flowmap,onedecode,rollout,projection,kvprojection,depth}.h5 .
     model=$PWD/other.gguf
-    for kind in flowmap onedecode onedecode-ref rollout projection kvprojection depth; do
+    for kind in flowmap onedecode rollout projection kvprojection depth; do
         run --separate-stderr "use_$kind"
         echo "$kind: status $status, stderr '$stderr'"
         [ "$status" -eq 3 ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-onedecode and geodec-rollout: bake, draft without changing the text, refuse another model; same bytes at any thread count.
+# geodec-onedecode, its published table, and geodec-rollout: bake, draft without changing the text, refuse another model; same bytes at any thread count.
 
 bats_require_minimum_version 1.5.0
 load ../root
@@ -37,7 +37,7 @@ setup_file() {
     for seed in 0 5; do
         heat=$((seed > 0))
         "$bin/geodec-decode" --quiet --model "$model" --prompt "" -n 40 --temperature $heat --seed $((seed + 1)) > "$BATS_TEST_TMPDIR/plain"
-        for d in recycle onedecode onedecode-ref rollout rollout-flat rollout-random recycle+onedecode+rollout; do
+        for d in recycle onedecode rollout rollout-flat rollout-random recycle+onedecode+rollout; do
             for tree in 0 12; do
                 "$bin/geodec-decode" --quiet --model "$model" --artifacts "$dir" --draft $d --tree $tree --gamma 5 --prompt "" -n 40 \
                   --temperature $heat --seed $((seed + 1)) > "$BATS_TEST_TMPDIR/drafted"
@@ -48,7 +48,7 @@ setup_file() {
 }
 
 @test "onedecode, rollout: a missing table and another model are refused by name" {
-    for d in onedecode onedecode-ref rollout; do
+    for d in onedecode rollout; do
         run --separate-stderr "$bin/geodec-decode" --model "$model" --draft $d --prompt ""
         [ "$status" -ne 0 ]
         [[ "$stderr" == *"$d drafter needs a folder"*"--artifacts"* ]]

@@ -24,14 +24,14 @@ with_bench() {
 
 @test "no drafter, draft length, tree or thread changes a token; every planted fault does; finished cells are kept" {
     pipelines/lab/exactness/exactness "$bin" "$out" "$model" > "$BATS_TEST_TMPDIR/table"
-    awk -F'\t' 'NR > 1 && $1 != "all" && ($4 != 16 * 8 * 2 || $6 != 0) {bad = 1} $1 == "all" {all = $4; compared = $5; wrong = $6}
-        END {exit bad || all != 1024 || compared < 15000 || wrong != 0}' "$out/exactness.tsv" || { cat "$out/exactness.tsv"; false; }
+    awk -F'\t' 'NR > 1 && $1 != "all" && ($4 != 15 * 8 * 2 || $6 != 0) {bad = 1} $1 == "all" {all = $4; compared = $5; wrong = $6}
+        END {exit bad || all != 960 || compared < 15000 || wrong != 0}' "$out/exactness.tsv" || { cat "$out/exactness.tsv"; false; }
     awk -F'\t' 'NR > 1 {n++; if ($9 == 0 || $7 == 0 || ($2 == "sibling") != ($5 == 0)) bad = 1} END {exit bad || n != 4}' "$out/faults.tsv" ||
         { cat "$out/faults.tsv"; false; }
-    [ "$(awk -F'\t' 'NR > 1' "$out/drafters.tsv" | wc -l)" -eq 16 ]
-    [ "$(awk -F'\t' 'NR > 1 {s += $3} END {print s}' "$out/lengths.tsv")" -eq 1024 ]
+    [ "$(awk -F'\t' 'NR > 1' "$out/drafters.tsv" | wc -l)" -eq 15 ]
+    [ "$(awk -F'\t' 'NR > 1 {s += $3} END {print s}' "$out/lengths.tsv")" -eq 960 ]
     pipelines/lab/exactness/page "$out" > "$BATS_TEST_TMPDIR/page.md"
-    grep -q 'Result: 0 of .* in 1024 cells.* not detect: 0 of 4' "$BATS_TEST_TMPDIR/page.md"
+    grep -q 'Result: 0 of .* in 960 cells.* not detect: 0 of 4' "$BATS_TEST_TMPDIR/page.md"
     [ "$(find "$out" -name 't*-b*.tsv' | wc -l)" -eq 4 ]
     rm "$out"/*/t2-b1.tsv
     touch "$BATS_TEST_TMPDIR/then"
@@ -44,7 +44,7 @@ with_bench() {
 @test "in integers, no drafter of a dense model or a mixture changes a token, and every planted fault does" {
     export ARITHMETIC=integer PROMPTS=1 TOKENS=12 GAMMAS=1,5 TREES=16
     pipelines/lab/exactness/exactness "$bin" "$out" data/model/geodec-stories-q8_0.gguf data/model/geodec-mixture-f16.gguf > "$BATS_TEST_TMPDIR/table"
-    awk -F'\t' '$1 == "all" {all = $4; compared = $5; wrong = $6} END {exit all != 384 || compared < 4000 || wrong != 0}' "$out/exactness.tsv" ||
+    awk -F'\t' '$1 == "all" {all = $4; compared = $5; wrong = $6} END {exit all != 360 || compared < 4000 || wrong != 0}' "$out/exactness.tsv" ||
         { cat "$out/exactness.tsv"; false; }
     awk -F'\t' 'NR > 1 {n++; if ($9 == 0) bad = 1} END {exit bad || n != 8}' "$out/faults.tsv" || { cat "$out/faults.tsv"; false; }
     pipelines/lab/exactness/page "$out" > "$BATS_TEST_TMPDIR/page.md"

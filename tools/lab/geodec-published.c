@@ -5,7 +5,6 @@
 #include "chain/coverage.h"
 #include "cli/lab/published_chain.h"
 #include "cli/stage.h"
-#include "drafters/onedecode_ref.h"
 #include "io/foreign.h"
 #include "lab/injectivity/correct.h"
 #include "lab/published/blocks.h"
@@ -13,6 +12,7 @@
 #include "lab/published/density.h"
 #include "lab/published/hjb.h"
 #include "lab/published/injectivity.h"
+#include "lab/published/onedecode.h"
 #include "lab/published/records.h"
 #include "lab/published/substitution.h"
 #include "lab/published/validity.h"
@@ -97,7 +97,7 @@ static const cli_tool tool = {
         "\n"
         "onedecode ACTIVATIONS.h5 with --model makes the published table of OneDecode: a radial step from each\n"
         "embedding under one global tensor, with the rates of its next tokens on held-out texts and a control without\n"
-        "the tensor. Its drafter expects the file name onedecode-ref.h5.\n"
+        "the tensor.\n"
         "\n"
         "The other stages take --draws, or density --telemetry, and no input.\n"
         "coverage counts on the published splits, with the closed form that this repeats. validity measures with the\n"
@@ -469,7 +469,7 @@ static geodec_status onedecode(const cli *c, geodec_err *err)
     geodec_artifact *in = NULL;
     geodec_activations a;
     geodec_model *m = NULL;
-    geodec_onedecode_ref t = {0}, flat = {0};
+    geodec_onedecode_published t = {0}, flat = {0};
     geodec_onedecode_rates r, rf;
     geodec_step_options so = geodec_step_defaults();
     geodec_step step = {0};
@@ -488,11 +488,12 @@ static geodec_status onedecode(const cli *c, geodec_err *err)
     GEODEC_NEW(embedding, (int64_t)k->n_vocab * k->d_model);
     GEODEC_TRY(geodec_model_embeddings(m, 0, k->n_vocab, embedding, err));
     GEODEC_TRY(geodec_step_fit(&a, &so, c->pool, &step, &rows, err));
-    GEODEC_TRY(geodec_onedecode_ref_bake(k->n_vocab, k->d_model, embedding, false, c->pool, &t, err));
-    GEODEC_TRY(geodec_onedecode_ref_bake(k->n_vocab, k->d_model, embedding, true, c->pool, &flat, err));
-    GEODEC_TRY(geodec_onedecode_ref_rates(&t, &rows, c->seed, &r, err));
-    GEODEC_TRY(geodec_onedecode_ref_rates(&flat, &rows, c->seed, &rf, err));
-    STAGE_WRITE(&stage, &geodec_onedecode_ref_kind, geodec_onedecode_ref_write(&t, &r, &rf, stage.out, err));
+    GEODEC_TRY(geodec_onedecode_published_bake(k->n_vocab, k->d_model, embedding, false, c->pool, &t, err));
+    GEODEC_TRY(geodec_onedecode_published_bake(k->n_vocab, k->d_model, embedding, true, c->pool, &flat, err));
+    GEODEC_TRY(geodec_onedecode_published_rates(&t, &rows, c->seed, &r, err));
+    GEODEC_TRY(geodec_onedecode_published_rates(&flat, &rows, c->seed, &rf, err));
+    STAGE_WRITE(&stage, &geodec_onedecode_published_kind,
+                geodec_onedecode_published_write(&t, &r, &rf, stage.out, err));
     const geodec_onedecode_rates *const both[] = {&r, &rf};
     for (int i = 0; i < 2; i++)
         cli_say(c,
@@ -505,8 +506,8 @@ static geodec_status onedecode(const cli *c, geodec_err *err)
             (long long)r.places);
 done:
     stage_end(&stage);
-    geodec_onedecode_ref_clear(&t);
-    geodec_onedecode_ref_clear(&flat);
+    geodec_onedecode_published_clear(&t);
+    geodec_onedecode_published_clear(&flat);
     geodec_step_clear(&step);
     geodec_step_rows_clear(&rows);
     geodec_mem_free(embedding);

@@ -191,7 +191,7 @@ static geodec_status load(geodec_drafting *d, const geodec__drafter_row *row, co
     if (!l->table) GEODEC_THROW(GEODEC_NOMEM, "no memory for %s", path);
     GEODEC_TRY(f->read(l->file, l->table, err));
     f->shape(l->table, &width, &vocab);
-    if ((width && width != c->d_model) || vocab != c->n_vocab)
+    if (width != c->d_model || vocab != c->n_vocab)
         GEODEC_THROW(GEODEC_FORMAT, "%s: width or vocabulary differ from the model's", path);
 done:
     geodec_mem_free(path);

@@ -1,5 +1,4 @@
 #include "drafters/onedecode.h"
-#include "drafters/onedecode_ref.h"
 
 #include "base/mem.h"
 
@@ -77,43 +76,6 @@ geodec_status geodec_onedecode_drafter_create(const geodec_onedecode *t, geodec_
                                            .adopt = cells_adopt};
     geodec_status st = GEODEC_OK;
     onedecode_drafter *d = NULL;
-    GEODEC_NEW(d, 1);
-    d->base.ops = &ops;
-    d->table = t;
-    *out = &d->base;
-done:
-    return st;
-}
-
-/* ---- as published ----------------------------------------------------------------------------------------------- */
-
-typedef struct ref_drafter {
-    geodec_drafter base;
-    const geodec_onedecode_ref *table;
-} ref_drafter;
-
-static geodec_status ref_children(geodec_drafter *base, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
-                                  geodec_err *err)
-{
-    (void)err;
-    (void)most;
-    const ref_drafter *d = (const ref_drafter *)base;
-    int32_t back[2];
-    const int32_t known = geodec_drafter_context(base, node, 2, back);
-    const int32_t token = geodec_onedecode_ref_after(d->table, back[known - 1], back[0]);
-    *n = 0;
-    if (token < 0 || geodec_drafter_forbids(base, node, token)) return GEODEC_OK;
-    out[(*n)++] = (geodec_draft){.token = token, .confidence = (double)d->table->right};
-    return GEODEC_OK;
-}
-
-geodec_status geodec_onedecode_ref_drafter_create(const geodec_onedecode_ref *t, geodec_drafter **out, geodec_err *err)
-{
-    static const char *const sources[] = {"table"};
-    static const geodec_drafter_ops ops = {
-        .name = "onedecode-ref", .n_sources = 1, .source_name = sources, .children = ref_children};
-    geodec_status st = GEODEC_OK;
-    ref_drafter *d = NULL;
     GEODEC_NEW(d, 1);
     d->base.ops = &ops;
     d->table = t;

@@ -6,7 +6,6 @@
 #include "drafters/model_drafter.h"
 #include "drafters/ngram_drafter.h"
 #include "drafters/onedecode.h"
-#include "drafters/onedecode_ref.h"
 #include "drafters/recurrent.h"
 #include "drafters/recycle_drafter.h"
 #include "drafters/rollout.h"
@@ -31,11 +30,9 @@
     static const geodec__drafter_file x##_file = {name_,    &geodec_##x##_kind, sizeof(geodec_##x),                    \
                                                   x##_read, x##_clear,          x##_shape};
 #define ONEDECODE "onedecode.h5"
-#define ONEDECODE_REF "onedecode-ref.h5"
 #define RECURRENT "recurrent.h5"
 #define ROLLOUT "rollout.h5"
 DRAFTER_FILE(onedecode, ONEDECODE, t->step.d, t->step.vocab)
-DRAFTER_FILE(onedecode_ref, ONEDECODE_REF, 0, t->vocab)
 DRAFTER_FILE(recurrent, RECURRENT, t->d, t->vocab)
 DRAFTER_FILE(rollout, ROLLOUT, t->step.d, t->step.vocab)
 
@@ -57,7 +54,6 @@ CREATE_BY(recycle, geodec_recycle_drafter_create(geodec_model_configuration(in->
 CREATE_BY(bigram, geodec_ngram_drafter_create(in->bigram, 1, out, err))
 CREATE_BY(ngram, geodec_ngram_drafter_create(in->ngram, GEODEC_NGRAM_ORDER, out, err))
 CREATE_BY(onedecode, geodec_onedecode_drafter_create(table, out, err))
-CREATE_BY(onedecode_ref, geodec_onedecode_ref_drafter_create(table, out, err))
 CREATE_BY(recurrent, geodec_recurrent_drafter_create(table, out, err))
 
 CREATE(flowmap)
@@ -134,8 +130,6 @@ const geodec__drafter_row geodec__registry[] = {
     ROW("flowmap", "states of stored texts and the tokens that followed them", MAP, 0, create_flowmap, .weight = 20),
     ROW("onedecode", "counts of next tokens in cells of states", ONEDECODE, 0, create_onedecode,
         .file = &onedecode_file),
-    ROW("onedecode-ref", "the published table of OneDecode", ONEDECODE_REF, CONTROL, create_onedecode_ref,
-        .file = &onedecode_ref_file),
     ROW("recurrent", "a small recurrent net of states and tokens", RECURRENT, 0, create_recurrent,
         .file = &recurrent_file, .weight = 20),
     ROLLOUT_OF("rollout", "a geometric rollout of states", 0, GEODEC_ROLLOUT_FITTED),

@@ -26,7 +26,7 @@ typedef struct geodec__drafter_file {
     size_t size; /* bytes of the table in memory */
     geodec_status (*read)(const geodec_artifact *a, void *table, geodec_err *err);
     void (*clear)(void *table);
-    /* Gets the width of its states and the size of its vocabulary; a width of 0 fits any model. */
+    /* Gets the width of its states and the size of its vocabulary. */
     void (*shape)(const void *table, int64_t *width, int64_t *vocab);
 } geodec__drafter_file;
 

@@ -12,7 +12,6 @@
 #include "chain/validity.h"
 #include "drafters/depth_sink.h"
 #include "drafters/onedecode.h"
-#include "drafters/onedecode_ref.h"
 #include "drafters/recurrent.h"
 #include "drafters/rollout.h"
 #include "flowmap/map.h"
@@ -47,7 +46,6 @@ static const geodec_kind *const table[] = {
     &geodec_flowmap_kind,
     &geodec_foresight_kind,
     &geodec_onedecode_kind,
-    &geodec_onedecode_ref_kind,
     &geodec_recurrent_kind,
     &geodec_rollout_kind,
     &geodec_depth_kind,

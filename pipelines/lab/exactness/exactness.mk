@@ -7,7 +7,7 @@ ARITHMETIC ?= auto
 EXACTNESS_NAME := exactness$(if $(filter-out auto,$(ARITHMETIC)),-$(ARITHMETIC))
 EXACTNESS := results/$(EXACTNESS_NAME)
 .PHONY: exactness exactness-page
-exactness: $(MODEL_FILE) $(addprefix $(BIN)/geodec-,bench-decode sample export bake onedecode published rollout recurrent quantize info table)
+exactness: $(MODEL_FILE) $(addprefix $(BIN)/geodec-,bench-decode sample export bake onedecode rollout recurrent quantize info table)
 	ARITHMETIC=$(ARITHMETIC) $(LAB)/exactness/exactness $(BIN) $(EXACTNESS) $(MODELS)
 	$(LAB)/exactness/page $(EXACTNESS) > $(EXACTNESS)/exactness.md
 exactness-page:

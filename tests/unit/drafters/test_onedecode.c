@@ -4,7 +4,6 @@
 #include "decode/toy.h"
 #include "drafters/mixture_drafter.h"
 #include "drafters/onedecode.h"
-#include "drafters/onedecode_ref.h"
 #include "drafters/recycle_drafter.h"
 #include "support/support.h"
 
@@ -102,35 +101,4 @@ Test(onedecode, names_the_cell)
     cr_assert_eq(n, 0, "a token the texts do not have");
     geodec_drafter_destroy(d);
     geodec_onedecode_clear(&t);
-}
-
-Test(onedecode_ref, output_equals_plain)
-{
-    geodec_err err = {0};
-    geodec_drafter *d;
-    float source[TOY_VOCAB * K], endpoint[TOY_VOCAB * K], margin[TOY_VOCAB] = {0}, length[TOY_VOCAB];
-    int32_t id[TOY_VOCAB], token[TOY_VOCAB], entry[TOY_VOCAB];
-    const geodec_onedecode_ref t = {.n = TOY_VOCAB,
-                                    .k = K,
-                                    .vocab = TOY_VOCAB,
-                                    .id = id,
-                                    .source = source,
-                                    .endpoint = endpoint,
-                                    .token = token,
-                                    .margin = margin,
-                                    .entry = entry,
-                                    .length = length,
-                                    .right = 0.1F};
-    for (int i = 0; i < TOY_VOCAB; i++) {
-        id[i] = entry[i] = i;
-        token[i] = (i * 7 + 3) % TOY_VOCAB;
-        length[i] = 1;
-        for (int c = 0; c < K; c++) {
-            source[i * K + c] = any(6, i * K + c);
-            endpoint[i * K + c] = any(7, i * K + c);
-        }
-    }
-    test_ok(geodec_onedecode_ref_drafter_create(&t, &d, &err), &err);
-    toy_runs_exactly(d);
-    geodec_drafter_destroy(d);
 }

@@ -15,6 +15,7 @@
 #include "lab/published/density.h"
 #include "lab/published/hjb.h"
 #include "lab/published/injectivity.h"
+#include "lab/published/onedecode.h"
 #include "lab/published/records.h"
 #include "lab/published/substitution.h"
 #include "lab/published/validity.h"
@@ -31,6 +32,7 @@
 const geodec_kind *const cli_lab_kinds[] = {
     &geodec_validity_published_kind,
     &geodec_records_published_kind,
+    &geodec_onedecode_published_kind,
     &geodec_verification_kind,
     &geodec_injectivity_kind,
     &geodec_blocks_kind,

@@ -1,4 +1,4 @@
-#include "drafters/onedecode_ref.h"
+#include "lab/published/onedecode.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"
@@ -14,11 +14,11 @@
 enum { GROUPS = 128, DENSE = 8192, LEAST = 2 * GROUPS, BLOCK = 64 };
 static const double SPEED = 0.08, RIDGE = 1e-8;
 
-void geodec_onedecode_ref_clear(geodec_onedecode_ref *t)
+void geodec_onedecode_published_clear(geodec_onedecode_published *t)
 {
-    geodec_artifact_clear(&geodec_onedecode_ref_kind, t);
+    geodec_artifact_clear(&geodec_onedecode_published_kind, t);
     GEODEC_FREE(t->entry, t->length);
-    *t = (geodec_onedecode_ref){0};
+    *t = (geodec_onedecode_published){0};
 }
 
 /* Mean metric g [k][k] and slopes dg [k][k][k] (dg[a][i][j] = d_a g_ij) over groups of consecutive points. */
@@ -67,10 +67,10 @@ static void endpoint_of(int64_t k, const double *gamma, const double *p, double 
             for (int64_t c = 0; c < k; c++) end[c] -= 0.5 * gamma[(i * k + j) * k + c] * v[i] * v[j];
 }
 
-static geodec_status lay_out(geodec_onedecode_ref *t, geodec_err *err)
+static geodec_status lay_out(geodec_onedecode_published *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t all = t->vocab, most = GEODEC_ONEDECODE_REF_ENTRIES;
+    const int64_t all = t->vocab, most = GEODEC_ONEDECODE_PUBLISHED_ENTRIES;
     t->n = all < most ? all : most;
     GEODEC_NEW(t->id, t->n);
     for (int64_t i = 0; i < t->n; i++)
@@ -82,7 +82,7 @@ done:
 }
 
 /* Computed from the stored arrays. */
-static geodec_status finish(geodec_onedecode_ref *t, geodec_err *err)
+static geodec_status finish(geodec_onedecode_published *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     GEODEC_NEW(t->entry, t->vocab);
@@ -99,11 +99,11 @@ done:
     return st;
 }
 
-geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, const float *embedding, bool flat, geodec_pool *pool,
-                                        geodec_onedecode_ref *out, geodec_err *err)
+geodec_status geodec_onedecode_published_bake(int64_t vocab, int64_t d, const float *embedding, bool flat,
+                                              geodec_pool *pool, geodec_onedecode_published *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_onedecode_ref t = {.vocab = vocab};
+    geodec_onedecode_published t = {.vocab = vocab};
     geodec_pca_moments mo = {0};
     geodec_pca pca = {0};
     double *x = NULL, *p = NULL, *g = NULL, *dg = NULL, *gamma = NULL, *end = NULL, *dot = NULL, *v = NULL, mean = 0;
@@ -115,7 +115,7 @@ geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, const float *e
     GEODEC_TRY(geodec_pca_moments_init(&mo, d, NULL, err));
     GEODEC_TRY(geodec_pca_moments_add(&mo, vocab, x, pool, err));
     GEODEC_TRY(geodec_pca_from_moments(&mo, 1, &pca, err));
-    t.k = pca.k < GEODEC_ONEDECODE_REF_DIMS ? pca.k : GEODEC_ONEDECODE_REF_DIMS;
+    t.k = pca.k < GEODEC_ONEDECODE_PUBLISHED_DIMS ? pca.k : GEODEC_ONEDECODE_PUBLISHED_DIMS;
     const int64_t k = t.k;
     GEODEC_NEW(p, vocab * k);
     GEODEC_TRY(geodec_pca_project(d, k, pca.basis, pca.mean, vocab, x, p, pool, err));
@@ -159,19 +159,19 @@ geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, const float *e
     GEODEC_TRY(finish(&t, err));
     GEODEC_MOVE(*out, t);
 done:
-    geodec_onedecode_ref_clear(&t);
+    geodec_onedecode_published_clear(&t);
     geodec_pca_moments_clear(&mo);
     geodec_pca_clear(&pca);
     GEODEC_FREE(x, p, g, dg, gamma, end, dot, v);
     return st;
 }
 
-int32_t geodec_onedecode_ref_after(const geodec_onedecode_ref *t, int32_t before, int32_t newest)
+int32_t geodec_onedecode_published_after(const geodec_onedecode_published *t, int32_t before, int32_t newest)
 {
     if (before < 0 || before >= t->vocab || newest < 0 || newest >= t->vocab) return -1;
     const int64_t k = t->k, a = t->entry[before], b = t->entry[newest];
     if (a < 0 || b < 0) return -1;
-    float query[GEODEC_ONEDECODE_REF_DIMS], most = -INFINITY;
+    float query[GEODEC_ONEDECODE_PUBLISHED_DIMS], most = -INFINITY;
     int64_t best = -1;
     for (int64_t c = 0; c < k; c++) query[c] = t->source[b * k + c] + (t->source[b * k + c] - t->source[a * k + c]) / 2;
     for (int64_t i = 0; i < t->n; i++) {
@@ -194,7 +194,7 @@ static int falling(const void *a, const void *b)
 }
 
 /* Figures that depend only on the table. */
-static geodec_status table_rates(const geodec_onedecode_ref *t, geodec_onedecode_rates *r, geodec_err *err)
+static geodec_status table_rates(const geodec_onedecode_published *t, geodec_onedecode_rates *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t *count = NULL;
@@ -216,8 +216,8 @@ done:
     return st;
 }
 
-geodec_status geodec_onedecode_ref_rates(geodec_onedecode_ref *t, const geodec_step_rows *rows, uint64_t seed,
-                                         geodec_onedecode_rates *out, geodec_err *err)
+geodec_status geodec_onedecode_published_rates(const geodec_onedecode_published *t, const geodec_step_rows *rows,
+                                               uint64_t seed, geodec_onedecode_rates *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_onedecode_rates r = {0};
@@ -235,14 +235,13 @@ geodec_status geodec_onedecode_ref_rates(geodec_onedecode_ref *t, const geodec_s
         const int32_t x = rows->token[i], truth = rows->argmax[i];
         r.places++;
         r.entry_top1 += t->entry[x] >= 0 && t->token[t->entry[x]] == truth;
-        r.lookup_top1 += geodec_onedecode_ref_after(t, rows->token[i - 1], x) == truth;
+        r.lookup_top1 += geodec_onedecode_published_after(t, rows->token[i - 1], x) == truth;
         r.bigram_top1 += geodec_counts_rank(&bigram, x, truth) == 0;
         r.unigram_top1 += geodec_counts_rank(&unigram, 0, truth) == 0;
     }
     if (r.places == 0) GEODEC_THROW(GEODEC_SCARCE, "the test split has no texts; more texts are needed");
     double *const share[] = {&r.entry_top1, &r.lookup_top1, &r.bigram_top1, &r.unigram_top1};
     for (int i = 0; i < 4; i++) *share[i] /= (double)r.places;
-    t->right = (float)r.lookup_top1;
     *out = r;
 done:
     geodec_counts_clear(&bigram);
@@ -252,9 +251,10 @@ done:
 
 /* ---- the artifact ----------------------------------------------------------------------------------------------- */
 
-#define AT(m) GEODEC_AT(geodec_onedecode_ref, m)
-#define IN(m) GEODEC_IN(geodec_onedecode_ref, m)
-static const geodec_rows rates = {"2", sizeof(geodec_onedecode_rates), offsetof(geodec_onedecode_ref, rates), true};
+#define AT(m) GEODEC_AT(geodec_onedecode_published, m)
+#define IN(m) GEODEC_IN(geodec_onedecode_published, m)
+static const geodec_rows rates = {"2", sizeof(geodec_onedecode_rates), offsetof(geodec_onedecode_published, rates),
+                                  true};
 #define RATE(first) GEODEC_OF_ROWS(&rates, geodec_onedecode_rates, first, sizeof(double), 0)
 static const geodec_field fields[] = {
     {"/one_decode/id", GEODEC_I32, "n", 0, "1", "token of an entry", 0, AT(id)},
@@ -276,15 +276,14 @@ static const geodec_field fields[] = {
 static const geodec_attr attrs[] = {
     {"vocab", GEODEC_ATTR_I64, 0, "tokens of the model", IN(vocab)},
     {"places", GEODEC_ATTR_I64, 0, "of held-out texts, for the figures", IN(rates[0].places)},
-    {"right", GEODEC_ATTR_F64, 0, "share of lookups that were right: the confidence of a draft",
-     IN(rates[0].lookup_top1)},
+    {"right", GEODEC_ATTR_F64, 0, "share of lookups that were right", IN(rates[0].lookup_top1)},
     {"bigram_top1", GEODEC_ATTR_F64, 0, "control: counts by newest token", IN(rates[0].bigram_top1)},
     {"unigram_top1", GEODEC_ATTR_F64, 0, "control: counts", IN(rates[0].unigram_top1)},
 };
 
 static const geodec_extent extents[] = {{"n", IN(n)}, {"k", IN(k)}};
 
-const geodec_kind geodec_onedecode_ref_kind = {
+const geodec_kind geodec_onedecode_published_kind = {
     .name = "onedecode-ref",
     .major = 1,
     .tool = "geodec-published onedecode",
@@ -292,32 +291,12 @@ const geodec_kind geodec_onedecode_ref_kind = {
     GEODEC_TABLES(fields, attrs, extents),
 };
 
-geodec_status geodec_onedecode_ref_write(const geodec_onedecode_ref *t, const geodec_onedecode_rates *r,
-                                         const geodec_onedecode_rates *flat, geodec_artifact *out, geodec_err *err)
+geodec_status geodec_onedecode_published_write(const geodec_onedecode_published *t, const geodec_onedecode_rates *r,
+                                               const geodec_onedecode_rates *flat, geodec_artifact *out,
+                                               geodec_err *err)
 {
-    geodec_onedecode_ref file = *t;
+    geodec_onedecode_published file = *t;
     file.rates[0] = *r;
     file.rates[1] = *flat;
     return geodec_artifact_save(out, &file, err);
-}
-
-geodec_status geodec_onedecode_ref_read(const geodec_artifact *in, geodec_onedecode_ref *out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec_onedecode_ref t = {0};
-    const char *name = geodec_artifact_path(in);
-    GEODEC_TRY(geodec_artifact_load(in, &t, err));
-    const double right = t.rates[0].lookup_top1;
-    if (t.vocab < 1 || t.vocab >= INT32_MAX || t.n > t.vocab || t.n > GEODEC_ONEDECODE_REF_ENTRIES || t.k < 1 ||
-        t.k > GEODEC_ONEDECODE_REF_DIMS || !(right >= 0 && right <= 1))
-        GEODEC_THROW(GEODEC_FORMAT, "%s: sizes or shares that cannot be", name);
-    t.right = (float)right;
-    for (int64_t i = 0; i < t.n; i++)
-        if (t.id[i] < 0 || t.id[i] >= t.vocab || t.token[i] < 0 || t.token[i] >= t.vocab)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: entry %lld is outside the vocabulary", name, (long long)i);
-    GEODEC_TRY(finish(&t, err));
-    GEODEC_MOVE(*out, t);
-done:
-    geodec_onedecode_ref_clear(&t);
-    return st;
 }

@@ -15,16 +15,15 @@
  *
  * The table uses neither the context nor the tokens that follow t in texts, so the accuracy of its tokens is measured
  * (rates). */
-#ifndef GEODEC_DRAFTERS_ONEDECODE_REF_H
-#define GEODEC_DRAFTERS_ONEDECODE_REF_H
+#ifndef GEODEC_LAB_PUBLISHED_ONEDECODE_H
+#define GEODEC_LAB_PUBLISHED_ONEDECODE_H
 
 #include "base/pool.h"
-#include "decode/drafter.h"
 #include "drafters/step.h"
 
-extern const geodec_kind geodec_onedecode_ref_kind;
+extern const geodec_kind geodec_onedecode_published_kind;
 
-enum { GEODEC_ONEDECODE_REF_DIMS = 64, GEODEC_ONEDECODE_REF_ENTRIES = 16384 };
+enum { GEODEC_ONEDECODE_PUBLISHED_DIMS = 64, GEODEC_ONEDECODE_PUBLISHED_ENTRIES = 16384 };
 
 /* The order of the members is that of the file. */
 typedef struct geodec_onedecode_rates {
@@ -38,7 +37,7 @@ typedef struct geodec_onedecode_rates {
     double bigram_top1, unigram_top1; /* counted on the texts of the fit: the controls */
 } geodec_onedecode_rates;
 
-typedef struct geodec_onedecode_ref {
+typedef struct geodec_onedecode_published {
     int64_t n, k, vocab;
     int32_t *id;                     /* [n] token of an entry, rising */
     float *source;                   /* [n][k] p */
@@ -47,32 +46,26 @@ typedef struct geodec_onedecode_ref {
     float *margin;                   /* [n] */
     int32_t *entry;                  /* [vocab] entry of a token, -1 = none; not in the file */
     float *length;                   /* [n] |p'|; not in the file */
-    float right;                     /* share of lookups along texts that were right: the confidence of the drafts */
     geodec_onedecode_rates rates[2]; /* rates in the file, as published and with Gamma = 0:
-                                        geodec_onedecode_ref_write */
-} geodec_onedecode_ref;
+                                        geodec_onedecode_published_write */
+} geodec_onedecode_published;
 
 /* embedding [vocab][d]. flat: Gamma = 0, the control. GEODEC_NUMERIC, GEODEC_SCARCE (fewer than 256 tokens). */
-geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, const float *embedding, bool flat, geodec_pool *pool,
-                                        geodec_onedecode_ref *out, geodec_err *err) GEODEC_MUST_USE;
-void geodec_onedecode_ref_clear(geodec_onedecode_ref *t);
+geodec_status geodec_onedecode_published_bake(int64_t vocab, int64_t d, const float *embedding, bool flat,
+                                              geodec_pool *pool, geodec_onedecode_published *out,
+                                              geodec_err *err) GEODEC_MUST_USE;
+void geodec_onedecode_published_clear(geodec_onedecode_published *t);
 /* Next token of a lookup after the tokens `before`, `newest`; -1 when one of them has no entry. */
-int32_t geodec_onedecode_ref_after(const geodec_onedecode_ref *t, int32_t before, int32_t newest);
+int32_t geodec_onedecode_published_after(const geodec_onedecode_published *t, int32_t before, int32_t newest);
 
-/* Measures the rates on the test texts of this seed. rows: from geodec_step_fit. Sets t->right. */
-geodec_status geodec_onedecode_ref_rates(geodec_onedecode_ref *t, const geodec_step_rows *rows, uint64_t seed,
-                                         geodec_onedecode_rates *out, geodec_err *err) GEODEC_MUST_USE;
+/* Measures the rates on the test texts of this seed. rows: from geodec_step_fit. */
+geodec_status geodec_onedecode_published_rates(const geodec_onedecode_published *t, const geodec_step_rows *rows,
+                                               uint64_t seed, geodec_onedecode_rates *out,
+                                               geodec_err *err) GEODEC_MUST_USE;
 
 /* Fills a new artifact; the caller commits. flat: rates of the table with Gamma = 0. */
-geodec_status geodec_onedecode_ref_write(const geodec_onedecode_ref *t, const geodec_onedecode_rates *r,
-                                         const geodec_onedecode_rates *flat, geodec_artifact *out,
-                                         geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec_onedecode_ref_read(const geodec_artifact *in, geodec_onedecode_ref *out,
-                                        geodec_err *err) GEODEC_MUST_USE;
-
-/* The drafter: one child per node; its confidence is the share of lookups that were right when the table was made. t is
- * borrowed. Source: "table". */
-geodec_status geodec_onedecode_ref_drafter_create(const geodec_onedecode_ref *t, geodec_drafter **out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_onedecode_published_write(const geodec_onedecode_published *t, const geodec_onedecode_rates *r,
+                                               const geodec_onedecode_rates *flat, geodec_artifact *out,
+                                               geodec_err *err) GEODEC_MUST_USE;
 
 #endif
