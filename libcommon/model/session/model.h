@@ -121,8 +121,6 @@ typedef struct geodec_session_options {
     int32_t n_blocks; /* only this many blocks, then final norm and head (early exit); 0 = all. The session has its own
                        * cache, with the rows of the whole model */
     geodec_attnres attnres; /* all zero: off */
-    double kv_merge; /* > 0: a control (merge.c): tokens nearer than this to an earlier one become its copies in the
-                      * cache, as in the papers' runtime; no trees */
     /* Of integer attention (integer/engine/engine.h); the logits are the same. NULL: direct sums */
     const struct geodec_engine_scores_source *scores;
     int32_t back; /* tokens by which geodec_session_truncate goes back at once, where it drops rows; 0 = 256; at least
@@ -148,11 +146,6 @@ typedef struct geodec_recurrence_bytes {
     int64_t most;  /* of all states and rows that the session may come to hold, and 4 of each token of the context */
 } geodec_recurrence_bytes;
 GEODEC_API geodec_recurrence_bytes geodec_session_recurrence_bytes(const geodec_session *s);
-/* Tokens of all layers and heads since the session began, and the number of merged ones. */
-typedef struct geodec_kv_merges {
-    int64_t seen, merged;
-} geodec_kv_merges;
-GEODEC_API geodec_kv_merges geodec_session_kv_merges(const geodec_session *s);
 GEODEC_API const geodec_attnres *geodec_session_attnres(const geodec_session *s);
 
 /* One forward pass over n rows, appended to the KV cache at rows length .. length+n-1.

@@ -29,7 +29,7 @@ typedef struct geodec_session_text {
 } geodec_session_text;
 
 /* Whether sessions like this one are saved. GEODEC_UNSUPPORTED, with the reason: integer arithmetic, weights or a cache
- * of low rank, merged or rewritten tokens, attention over layers, fewer blocks than the model has. */
+ * of low rank, rewritten tokens, attention over layers, fewer blocks than the model has. */
 GEODEC_API geodec_status geodec_session_saves(const geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 
 /* Replaces the file at once; after a kill the old one is there. text->n is at least the length of the session, whose
