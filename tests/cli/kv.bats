@@ -66,24 +66,33 @@ bytes() { sed -n 's/.*"kv_bytes_per_token": \([0-9]*\).*/\1/p' "$1"; }
     [[ "$stderr" == *"low rank"* ]]
 }
 
-@test "merged tokens: none at 0, another model at a large threshold, refused with coefficients; needles by depth" {
-    "$bin/geodec-perplexity" -m "$model" -w 16 "$tmp/text.txt" > "$tmp/off"
-    "$bin/geodec-perplexity" -m "$model" -w 16 --kv-merge 0 "$tmp/text.txt" > "$tmp/zero"
-    cmp "$tmp/off" "$tmp/zero"
-    for n in 1 3; do "$bin/geodec-perplexity" -m "$model" -w 16 -t "$n" --kv-merge 1000 "$tmp/text.txt" > "$tmp/m$n"; done
+@test "merged tokens: none at a tiny threshold, another model at a large one, with any number of threads; needles by depth" {
+    output=$("$bin/geodec-perplexity" --arithmetic exact -m "$model" -w 16 "$tmp/text.txt")
+    off=$(column perplexity)
+    output=$("$bin/geodec-kv-merge" -m "$model" -w 16 --threshold 1e-9 "$tmp/text.txt")
+    for figure in perplexity merged_perplexity; do [ "$(column $figure)" = "$off" ]; done
+    for figure in kl merged; do [ "$(column $figure)" = 0 ]; done
+    for n in 1 3; do "$bin/geodec-kv-merge" -m "$model" -w 16 -t "$n" --threshold 1000 "$tmp/text.txt" > "$tmp/m$n"; done
     cmp "$tmp/m1" "$tmp/m3"
-    run ! cmp -s "$tmp/off" "$tmp/m1"
     output=$(cat "$tmp/m1")
+    [ "$(column perplexity)" = "$off" ]
+    [ "$(column merged_perplexity)" != "$off" ]
     awk -v x="$(column merged)" 'BEGIN { exit !(x > 0.8) }'
-    project --basis weights -o "$tmp/p.h5"
-    run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 --kv-merge 1 --kv-projection "$tmp/p.h5" "$tmp/text.txt"
-    [ "$status" -ne 0 ]
-    [[ "$stderr" == *merged* ]]
+    for bad in "--threshold 0" "--threshold -1"; do
+        # shellcheck disable=SC2086 # two words
+        run -2 "$bin/geodec-kv-merge" -m "$model" $bad "$tmp/text.txt"
+    done
+    run -2 --separate-stderr "$bin/geodec-kv-merge" -m "$model" --window 1 "$tmp/text.txt"
+    [ "${#stderr_lines[@]}" -eq 1 ]
     for i in 1 2 3 4 5 6; do cat "$tmp/text.txt"; done > "$tmp/long.txt"
     run --separate-stderr "$bin/geodec-needle" -m "$model" -w 16 --needle 4 --cue 2 --depths 3 --trials 4 "$tmp/long.txt"
     echo "$output $stderr"
     [ "$status" -eq 0 ]
     [ "$(cut -f 1 <<< "$output" | tr '\n' ' ')" = 'depth 0 0.5 1 all ' ]
+    for i in 1 2; do cat "$tmp/long.txt" "$tmp/long.txt"; done > "$tmp/longer.txt"
+    "$bin/geodec-needle" -q -m "$model" -w 64 -n 4 "$tmp/longer.txt" > "$tmp/plain"
+    "$bin/geodec-kv-merge" -q -m "$model" -w 64 --threshold 1e-9 --needle --trials 4 "$tmp/longer.txt" > "$tmp/fine"
+    cmp "$tmp/plain" "$tmp/fine"
     run --separate-stderr "$bin/geodec-needle" -m "$model" -w 16 --needle 9 "$tmp/long.txt"
     [ "$status" -ne 0 ]
     [ "${#stderr_lines[@]}" -eq 1 ]

@@ -16,10 +16,6 @@
 #define CLI_KV_PROJECTION_OPTION(var)                                                                                  \
     OPT_FILE("kv-projection", 0, &(var), "FILE",                                                                       \
              "kvprojection.h5 of the model (geodec-project-kv): the cache keeps coefficients of low rank")
-#define CLI_KV_MERGE_OPTION(var)                                                                                       \
-    OPT_F64("kv-merge", 0, &(var), 0, 1e6, "T",                                                                        \
-            "control: in the cache, a token nearer than T to an earlier token becomes a copy of it, as in the "        \
-            "papers' runtime (0: none)")
 #define CLI_ATTNRES_OPTION(var)                                                                                        \
     OPT_STR("attnres", 0, &(var), "WHAT",                                                                              \
             "recombine the residual stream over depth: damp:S, depth_attn:S[:window=N] (joined by +), "                \

@@ -10,7 +10,6 @@
 
 static const char *model_path, *kv = "f32", *isa = "auto", *separator = "auto", *kv_projection;
 static int64_t window, needle = 16, cue = 6, depths = 10, trials = 40;
-static double merge;
 
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
@@ -22,7 +21,6 @@ static const cli_option options[] = {
     OPT_I64("trials", 'n', &trials, 1, 10000, "N", "trials of each depth"),
     CLI_KV_OPTION(kv),
     CLI_KV_PROJECTION_OPTION(kv_projection),
-    CLI_KV_MERGE_OPTION(merge),
     CLI_ISA_OPTION(isa),
     CLI_STREAMING_OPTIONS,
     CLI_ALLOW_LONG_OPTION,
@@ -54,8 +52,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(streaming_begin(c, m, GEODEC_EXACT, 1, err));
     if (kv_projection) GEODEC_TRY(geodec_kv_projection_load(kv_projection, m, err));
     const int32_t n_ctx = geodec_model_configuration(m)->n_ctx;
-    geodec_scorer_evaluation e = evaluation_of(m, "exact", kv, isa);
-    e.kv_merge = merge;
+    const geodec_scorer_evaluation e = evaluation_of(m, "exact", kv, isa);
     o.window = (int32_t)(window ? window : n_ctx < o.window ? n_ctx : o.window);
     context_check(c, m, "windows", o.window);
     o.needle = (int32_t)needle;

@@ -19,7 +19,6 @@ static const char *model_path, *against_path, *arithmetic = "auto", *against_ari
 static const char *isa = "auto", *separator = "auto", *json_path, *projection, *against_projection;
 static const char *attnres, *against_attnres, *kv_projection, *against_kv_projection;
 static int64_t window, stride, windows, rows;
-static double kv_merge, against_kv_merge;
 static bool parse_special;
 
 static const cli_option options[] = {
@@ -51,8 +50,6 @@ static const cli_option options[] = {
     OPT_FILE("against-projection", 0, &against_projection, "FILE",
              "projection.h5 for the second evaluation: of --against, or of the model itself"),
     CLI_KV_PROJECTION_OPTION(kv_projection),
-    CLI_KV_MERGE_OPTION(kv_merge),
-    OPT_F64("against-kv-merge", 0, &against_kv_merge, 0, 1e6, "T", "--kv-merge of the second evaluation"),
     OPT_FILE("against-kv-projection", 0, &against_kv_projection, "FILE", "--kv-projection of the second evaluation"),
     CLI_ATTNRES_OPTION(attnres),
     OPT_STR("against-attnres", 0, &against_attnres, "WHAT",
@@ -165,7 +162,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_scorer_evaluation p, q;
     geodec_perplexity_report s = {.p = &p, .o = &o, .out = stdout};
     const bool compared = against_path || against_arithmetic || against_kv || against_projection || against_attnres ||
-                          against_kv_projection || against_kv_merge > 0;
+                          against_kv_projection;
     if (json_path) GEODEC_TRY(cli_may_write(c, json_path, err));
     const double begin = geodec_clock_process_seconds();
     const bool planned = c->needs && !streaming_plans(c);
@@ -184,8 +181,6 @@ static geodec_status run(const cli *c, geodec_err *err)
     p = evaluation_of(m, arithmetic, kv, isa);
     q = evaluation_of(other ? other : m, against_arithmetic ? against_arithmetic : arithmetic,
                       against_kv ? against_kv : kv, isa);
-    p.kv_merge = kv_merge;
-    q.kv_merge = against_kv_merge;
     GEODEC_TRY(geodec_attnres_parse(attnres, &p.attnres, err));
     GEODEC_TRY(geodec_attnres_parse(against_attnres ? against_attnres : attnres, &q.attnres, err));
     if (compared) s.q = &q;

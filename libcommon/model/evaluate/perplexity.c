@@ -302,18 +302,6 @@ done:
     return st;
 }
 
-/* Sums over workers; the assignment of windows does not matter. */
-static double merged_share(const job *j, int workers, bool against)
-{
-    int64_t seen = 0, merged = 0;
-    for (int i = 0; i < workers; i++) {
-        const geodec_kv_merges m = geodec_scorer_merges(against ? j->reader[i].q : j->reader[i].p);
-        seen += m.seen;
-        merged += m.merged;
-    }
-    return seen > 0 ? (double)merged / (double)seen : 0;
-}
-
 static void close_readers(job *j, int workers)
 {
     for (int i = 0; j->reader && i < workers; i++) {
@@ -359,8 +347,6 @@ geodec_status geodec_perplexity_text(const geodec_scorer_evaluation *p, const ge
     }
     GEODEC_TRY(
         geodec__tasks_run_workers(streamed ? NULL : pool, hooks, "scoring windows", r.windows, read_window, &j, err));
-    r.merged = merged_share(&j, workers, false);
-    r.against_merged = q ? merged_share(&j, workers, true) : 0;
     for (int i = 0; i < workers; i++) {
         r.seconds += j.reader[i].seconds[0];
         r.against_seconds += j.reader[i].seconds[1];
@@ -389,7 +375,7 @@ typedef struct figure {
     double value;
 } figure;
 
-enum { COUNTS = 5, FIGURES = 8, COMPARED = 11 };
+enum { COUNTS = 5, FIGURES = 7, COMPARED = 10 };
 
 static void figures_of(const geodec_perplexity_result *r, figure f[FIGURES + COMPARED])
 {
@@ -401,7 +387,6 @@ static void figures_of(const geodec_perplexity_result *r, figure f[FIGURES + COM
         {"bits_per_byte", r->bits_per_byte},
         {"uniform_perplexity", r->uniform_perplexity},
         {"unigram_perplexity", r->unigram_perplexity},
-        {"merged", r->merged},
         {"against_nll", r->against_nll.mean},
         {"against_nll_se", r->against_nll.se},
         {"against_perplexity", r->against_perplexity},
@@ -412,7 +397,6 @@ static void figures_of(const geodec_perplexity_result *r, figure f[FIGURES + COM
         {"agreement", r->agreement.mean},
         {"agreement_se", r->agreement.se},
         {"max_delta", r->max_delta},
-        {"against_merged", r->against_merged},
     };
     memcpy(f, all, sizeof all);
 }

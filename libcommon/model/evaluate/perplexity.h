@@ -68,7 +68,6 @@ typedef struct geodec_perplexity_result {
     geodec_block_mean agreement;               /* share of scored tokens */
     double against_perplexity, max_delta;
     double seconds, against_seconds;  /* processor time of the passes, on the threads that read windows; no result */
-    double merged, against_merged;    /* share of tokens and heads merged in the cache (kv_merge) */
     geodec_perplexity_window *window; /* [windows], in order of the text */
 } geodec_perplexity_result;
 void geodec_perplexity_free(geodec_perplexity_result *r);

@@ -83,8 +83,7 @@ static geodec_status create_session(geodec_scorer *s, const geodec_scorer_evalua
                                       .arithmetic = e->arithmetic,
                                       .kv = e->kv,
                                       .scores = e->scores,
-                                      .attnres = e->attnres,
-                                      .kv_merge = e->kv_merge};
+                                      .attnres = e->attnres};
     GEODEC_TRY(geodec_session_create(e->model, &o, &s->session, err));
     if (e->rewrite) GEODEC_TRY(geodec_session_rewrite(s->session, e->rewrite, err));
     GEODEC_NEW(s->logits, o.max_batch * s->n_vocab);
@@ -252,9 +251,4 @@ void geodec_scorer_row(const geodec_scorer *s, int32_t i, double *out)
     }
     const float *row = s->logits + i * s->n_vocab;
     for (int64_t v = 0; v < s->n_vocab; v++) out[v] = (double)row[v];
-}
-
-geodec_kv_merges geodec_scorer_merges(const geodec_scorer *s)
-{
-    return s->session ? geodec_session_kv_merges(s->session) : (geodec_kv_merges){0, 0};
 }

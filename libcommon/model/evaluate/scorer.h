@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Mode of evaluation. isa, arithmetic, kv, scores, attnres and kv_merge are those of a session (model/model.h). With
+/* Mode of evaluation. isa, arithmetic, kv, scores and attnres are those of a session (model/model.h). With
  * float64 the model is evaluated by libcommon/model/reference instead, which refuses attnres and scores
  * (GEODEC_UNSUPPORTED).
  */
@@ -21,7 +21,6 @@ typedef struct geodec_scorer_evaluation {
     geodec_isa isa;
     bool float64;
     geodec_attnres attnres;
-    double kv_merge;
     const geodec_rewrite *rewrite; /* NULL: none; its function may run on several threads at once */
     geodec_pool *pool;             /* for passes of the session; NULL: the caller's thread alone */
 } geodec_scorer_evaluation;
@@ -53,8 +52,6 @@ void geodec_scorer_expect(geodec_scorer *s, geodec_scorer_windows windows, void 
 geodec_status geodec_scorer_begin(geodec_scorer *s, const int32_t *token, int32_t n, geodec_err *err) GEODEC_MUST_USE;
 /* Reads its next n (1 to GEODEC_SCORER_ROWS) tokens; want [n]: rows whose logits will be read. */
 geodec_status geodec_scorer_step(geodec_scorer *s, int32_t n, const bool *want, geodec_err *err) GEODEC_MUST_USE;
-/* geodec_session_kv_merges; none in float64. */
-geodec_kv_merges geodec_scorer_merges(const geodec_scorer *s);
 /* Logits of row i of the last step (selected there), as float64, into out [n_vocab]. */
 void geodec_scorer_row(const geodec_scorer *s, int32_t i, double *out);
 

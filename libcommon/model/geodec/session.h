@@ -53,8 +53,6 @@ typedef struct geodec_session_options {
     int32_t n_blocks; /* only this many blocks, then final norm and head (early exit); 0 = all. The session has its own
                        * cache, with the rows of the whole model */
     geodec_attnres attnres; /* all zero: off */
-    double kv_merge; /* > 0: a control (merge.c): tokens nearer than this to an earlier one become its copies in the
-                      * cache, as in the papers' runtime; no trees */
     /* Of integer attention (integer/engine/engine.h); the logits are the same. NULL: direct sums */
     const struct geodec_engine_scores_source *scores;
     int32_t back; /* tokens by which geodec_session_truncate goes back at once, where it drops rows; 0 = 256; at least

@@ -105,7 +105,6 @@ static void store_task(void *ctx, int64_t kv, int worker)
             continue;
         }
         turn(s, t->layer, k, 1, s->model->layer[t->layer].k_norm, position);
-        if (s->merge) geodec__merge_row(s, t->layer, kv, s->length + s->first + row, k, s->value_row[row] + kv * dim);
         geodec__cache_put(s, t->layer, kv, s->length + s->first + row, k, s->value_row[row] + kv * dim);
     }
 }

@@ -74,7 +74,7 @@ done:
 }
 
 /* Recurrent models alone drop rows: any other session is saved whole (session_state.h), and rows far behind can be
- * merged or rewritten in it. */
+ * rewritten in it. */
 static int64_t blocks_of(const geodec_session *s)
 {
     const int64_t all = (s->n_ctx + GEODEC__KEYS - 1) / GEODEC__KEYS;

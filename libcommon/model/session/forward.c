@@ -356,10 +356,8 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     }
     GEODEC_PASS(check_batch(s, b, capture, err));
     if (b->begin || n > s->max_batch) return geodec__layer_pass(s, b, logits, packed, capture, err);
-    for (int32_t i = 0; (s->merge || s->rewrite) && b->parent && i < n; i++)
-        if (b->parent[i] != i - 1)
-            GEODEC_FAIL(GEODEC_UNSUPPORTED, "trees of tokens that are %s in the cache",
-                        s->merge ? "merged" : "rewritten");
+    for (int32_t i = 0; s->rewrite && b->parent && i < n; i++)
+        if (b->parent[i] != i - 1) GEODEC_FAIL(GEODEC_UNSUPPORTED, "trees of tokens that are rewritten in the cache");
     GEODEC_PASS(geodec__recurrence_read_again(s, s->length, err));
     if (s->resident_price) geodec__resident_price_begin(s);
     if (s->recur) geodec__recurrence_begin(s, b->token, n);

@@ -36,10 +36,10 @@ geodec_status geodec__integer_session_open(geodec_session *s, const geodec_sessi
     const geodec_model_config *c = &s->model->config;
     const geodec_network *n = NULL;
     geodec_engine_scores scores;
-    if (o->kv != GEODEC_KV_F32 || o->kv_merge > 0 || geodec_attnres_on(&o->attnres))
+    if (o->kv != GEODEC_KV_F32 || geodec_attnres_on(&o->attnres))
         GEODEC_THROW(GEODEC_UNSUPPORTED,
-                     "integer arithmetic has its own cache of 16-bit integers: no other element type, no "
-                     "merged tokens and no attention over layers");
+                     "integer arithmetic has its own cache of 16-bit integers: no other element type, and no "
+                     "attention over layers");
     GEODEC_TRY(geodec_integer_session_network(s->model, o->pool, &n, err));
     if (o->scores) {
         GEODEC_TRY(o->scores->open(&n->config, s->n_ctx, geodec_pool_threads(o->pool), o->isa, &scores, err));

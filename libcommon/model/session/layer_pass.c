@@ -35,8 +35,8 @@ int64_t geodec__layer_pass_least_bytes(const geodec_session *s)
 /* Observers see whole batches, and some forms of the stream and the cache belong to the rows of a session. */
 static bool possible(const geodec_session *s)
 {
-    return s->model->streamed && !s->engine && !s->attnres && !s->merge && !s->rewrite && !s->watch &&
-           !s->watch_update && !s->tail && !(s->recur && geodec__session_forgets(s));
+    return s->model->streamed && !s->engine && !s->attnres && !s->rewrite && !s->watch && !s->watch_update &&
+           !s->tail && !(s->recur && geodec__session_forgets(s));
 }
 
 /* Expected reads, in sets of experts, of n rows in passes of so many, while `left` slots are left of those for all

@@ -116,11 +116,6 @@ typedef struct geodec_recurrence_bytes {
     int64_t most;  /* of all states and rows that the session may come to hold, and 4 of each token of the context */
 } geodec_recurrence_bytes;
 geodec_recurrence_bytes geodec_session_recurrence_bytes(const geodec_session *s);
-/* Tokens of all layers and heads since the session began, and the number of merged ones. */
-typedef struct geodec_kv_merges {
-    int64_t seen, merged;
-} geodec_kv_merges;
-geodec_kv_merges geodec_session_kv_merges(const geodec_session *s);
 const geodec_attnres *geodec_session_attnres(const geodec_session *s);
 
 /* Rows of a chain of `wanted` that the next forward call should take: max_batch at most, or with max_pass as many as

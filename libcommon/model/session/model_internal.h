@@ -99,7 +99,6 @@ typedef struct geodec__cache {
 } geodec__cache;
 
 typedef struct geodec__attnres geodec__attnres;
-typedef struct geodec__merge geodec__merge;
 typedef struct geodec__rewrite geodec__rewrite;
 
 struct geodec_session {
@@ -138,7 +137,6 @@ struct geodec_session {
     geodec_watch_update watch_update;
     void *watch_update_ctx;
     float **update_row;       /* [max_batch] output of a half layer; NULL without observer */
-    geodec__merge *merge;     /* NULL: off */
     geodec__rewrite *rewrite; /* NULL: off */
     geodec__attnres *attnres; /* NULL: off */
     const float **input;      /* [max(max_batch, assignments)] rows gathered for a product */
@@ -291,10 +289,6 @@ void geodec__rope_apply(const geodec_session *s, int32_t table, float *x, int32_
 /* rewrite.c: shows the observer the rows of a layer that n new ones complete, and stores what it leaves. */
 void geodec__rewrite_run(geodec_session *s, int32_t layer, int64_t n);
 void geodec__rewrite_destroy(geodec__rewrite *w);
-/* merge.c. A threshold of 0 leaves s->merge NULL. Row `row` of a head may become a copy of an earlier one. */
-geodec_status geodec__merge_create(geodec_session *s, double threshold, geodec_err *err) GEODEC_MUST_USE;
-void geodec__merge_destroy(geodec__merge *g);
-void geodec__merge_row(geodec_session *s, int32_t layer, int64_t head, int64_t row, float *k, float *v);
 /* attnres.h. Off leaves s->attnres NULL. */
 geodec_status geodec__attnres_create(geodec_session *s, const geodec_attnres *how, geodec_err *err) GEODEC_MUST_USE;
 void geodec__attnres_destroy(geodec__attnres *a);

@@ -79,8 +79,13 @@ void geodec__rewrite_run(geodec_session *s, int32_t layer, int64_t n)
         }
         if (w->r.unrotated) turn_back(s, table, k, c->n_kv_head, row);
     }
-    const geodec_rewrite_rows rows = {layer, first, end - first, group == 1 ? (const float *const *)s->query_row : NULL,
-                                      w->k,  w->v};
+    const geodec_rewrite_rows rows = {.session = s,
+                                      .layer = layer,
+                                      .first = first,
+                                      .n = end - first,
+                                      .query = group == 1 ? (const float *const *)s->query_row : NULL,
+                                      .k = w->k,
+                                      .v = w->v};
     w->r.fn(w->r.ctx, &rows);
     for (int64_t row = first; row < end; row++) {
         float *k = w->k + (row - first) * heads * dim, *v = w->v + (row - first) * heads * dim;

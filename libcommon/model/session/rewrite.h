@@ -6,6 +6,7 @@
 #include "session/model.h"
 
 typedef struct geodec_rewrite_rows {
+    const geodec_session *session;
     int32_t layer;
     int64_t first, n; /* rows of the cache, which are positions */
     const float *const

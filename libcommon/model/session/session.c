@@ -165,8 +165,6 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
         GEODEC_TRY(geodec__prepare_of(m, GEODEC_EXACT, GEODEC__PREPARE_COLUMNS, &s->columns, err));
     GEODEC_TRY(new_product(s, err));
     GEODEC_TRY(geodec__attnres_create(s, &o->attnres, err));
-    if (s->recur && o->kv_merge > 0) GEODEC_THROW(GEODEC_UNSUPPORTED, "merged tokens of a recurrent model");
-    GEODEC_TRY(geodec__merge_create(s, o->kv_merge, err));
     if (m->streamed) GEODEC_TRY(geodec__streamed_open(s, err));
     *out = s;
     s = NULL;
@@ -194,7 +192,6 @@ void geodec_session_destroy(geodec_session *s)
         GEODEC_FREE(s->worker[i].weights, s->worker[i].panel, s->worker[i].job, s->worker[i].expert_end);
     geodec__attention_destroy(s);
     geodec__attnres_destroy(s->attnres);
-    geodec__merge_destroy(s->merge);
     geodec__rewrite_destroy(s->rewrite);
     geodec__streamed_unforeseen(s);
     geodec__streamed_price_destroy(s);

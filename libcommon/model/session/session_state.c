@@ -47,7 +47,6 @@ geodec_status geodec_session_saves(const geodec_session *s, geodec_err *err)
     const char *why = s->engine                                   ? "integer arithmetic"
                       : s->model->low                             ? "a cache of low rank"
                       : s->model->factor_rank                     ? "weights of low rank"
-                      : s->merge                                  ? "merged tokens"
                       : s->rewrite                                ? "rewritten tokens"
                       : s->attnres                                ? "attention over layers"
                       : s->n_blocks < s->model->config.n_layer    ? "some of the model's blocks"

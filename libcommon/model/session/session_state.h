@@ -25,7 +25,7 @@
 #include "session/model.h"
 
 /* Whether sessions like this one are saved. GEODEC_UNSUPPORTED, with the reason: integer arithmetic, weights or a cache
- * of low rank, merged or rewritten tokens, attention over layers, fewer blocks than the model has. */
+ * of low rank, rewritten tokens, attention over layers, fewer blocks than the model has. */
 geodec_status geodec_session_saves(const geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -15,7 +15,6 @@ static geodec_status check(const geodec_session *s, const geodec_tail *t, geodec
 {
     const char *why = s->engine                                ? "integer arithmetic"
                       : s->model->streamed                     ? "experts that stream"
-                      : s->merge                               ? "merged tokens"
                       : s->rewrite                             ? "rewritten tokens"
                       : s->attnres                             ? "attention over layers"
                       : s->n_blocks < s->model->config.n_layer ? "some of the model's blocks"

@@ -73,7 +73,7 @@ int64_t geodec__team_members(const geodec_session *s, int64_t n)
     /* observers see whole batches; attnres and caches of low rank work on rows of the session, merging on the order of
      * the rows, rewriting on groups of them */
     if (s->team_rows == 0 || n < 2 || (s->team_rows > 1 && n < s->team_rows * threads) || s->watch || s->watch_update ||
-        s->attnres || s->model->low || s->merge || s->rewrite)
+        s->attnres || s->model->low || s->rewrite)
         return 1;
     return n < threads ? n : threads;
 }

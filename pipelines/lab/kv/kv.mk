@@ -5,7 +5,7 @@ KV_TOKENS ?= 10240
 NEEDLE ?= 256
 TRIALS ?= 20
 $(K)/kv.tsv: private also := needle.tsv speed.tsv
-$(K)/kv.tsv: $(LAB)/kv/sweep $(MODEL_FILE) $(TEXT_FILE) $(BIN)/geodec-project-kv $(BIN)/geodec-perplexity $(BIN)/geodec-decode $(BIN)/geodec-needle FORCE
+$(K)/kv.tsv: $(LAB)/kv/sweep $(MODEL_FILE) $(TEXT_FILE) $(BIN)/geodec-project-kv $(BIN)/geodec-perplexity $(BIN)/geodec-decode $(BIN)/geodec-needle $(BIN)/geodec-kv-merge FORCE
 	@CONTEXTS='$(KV_CONTEXTS)' TOKENS=$(KV_TOKENS) NEEDLE=$(NEEDLE) TRIALS=$(TRIALS) $< $(BIN) $(MODEL_FILE) $(TEXT_FILE) $(new)
 $(K)/needle.tsv $(K)/speed.tsv: $(K)/kv.tsv
 $(K)/kv.svg $(K)/kv.png: $(K)/kv.%: $(LAB)/kv/plot.gp $(GP)/style.gp $(K)/kv.tsv FORCE

@@ -5,6 +5,7 @@
 #include "session/integer_network.h"
 #include "session/integer_session.h"
 #include "session/opened.h"
+#include "session/rewrite.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -192,8 +193,12 @@ Test(integer, refusals)
     geodec_session *s = NULL;
     geodec_session_options o = {.arithmetic = GEODEC_INTEGER, .kv = GEODEC_KV_Q8_0};
     cr_assert_eq(geodec_session_create(m, &o, &s, &err), GEODEC_UNSUPPORTED);
-    o = (geodec_session_options){.arithmetic = GEODEC_INTEGER, .kv_merge = 0.1};
-    cr_assert_eq(geodec_session_create(m, &o, &s, &err), GEODEC_UNSUPPORTED);
+    o = (geodec_session_options){.arithmetic = GEODEC_INTEGER};
+    test_ok(geodec_session_create(m, &o, &s, &err), &err);
+    const geodec_rewrite rewrite = {.group = 1}; /* refused before it is called */
+    cr_assert_eq(geodec_session_rewrite(s, &rewrite, &err), GEODEC_UNSUPPORTED);
+    geodec_session_destroy(s);
+    s = NULL;
     o = (geodec_session_options){.arithmetic = GEODEC_INTEGER, .n_ctx = 1 << 20};
     cr_assert_eq(geodec_session_create(m, &o, &s, &err), GEODEC_LIMIT);
     const geodec_engine_scores_source scores = {.name = "another way"}; /* refused before it is opened */

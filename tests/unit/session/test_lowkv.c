@@ -4,6 +4,7 @@
 #include "session/lowkv.h"
 #include "session/model_internal.h"
 #include "session/opened.h"
+#include "session/rewrite.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -156,6 +157,8 @@ Test(lowkv, equals_the_model_of_the_products)
             put_dense(plain, dense);
             geodec_session *a = open_session(low, GEODEC_KV_F32, GEODEC_ISA_AUTO, NULL),
                            *b = open_session(plain, GEODEC_KV_F32, GEODEC_ISA_AUTO, NULL);
+            cr_assert_eq(geodec_session_rewrite(a, &(geodec_rewrite){.group = 1}, &err), GEODEC_UNSUPPORTED);
+            geodec_err_clear(&err);
             float *got = run(a, token, LENGTH, 64), *want = run(b, token, LENGTH, 64);
             for (int64_t k = 0; k < LENGTH * v; k++)
                 cr_assert_lt(fabs((double)got[k] - (double)want[k]), 2e-5, "model %d shape %d logit %d: %g, not %g", i,
@@ -309,80 +312,4 @@ Test(lowkv, refusals)
     cr_assert_eq(geodec_model_kv_factor(m, &f, false, &err), GEODEC_INVAL);
     geodec_model_close(m);
     free_factors(&f, dense);
-}
-
-/* ---- the papers' merging of tokens ------------------------------------------------------------------------------ */
-
-static geodec_session *open_merging(const geodec_model *m, double threshold, geodec_pool *pool)
-{
-    geodec_err err = {0};
-    geodec_session *s = NULL;
-    test_ok(geodec_session_create(m, &(geodec_session_options){.kv_merge = threshold, .pool = pool}, &s, &err), &err);
-    return s;
-}
-
-Test(lowkv, merging_overwrites_what_is_near)
-{
-    geodec_err err = {0};
-    geodec_pool *pool = NULL;
-    test_ok(geodec_pool_create(2, &pool, &err), &err);
-    for (int i = 0; i < N_MODELS; i++) {
-        geodec_model *m = open_model(i);
-        const geodec_model_config *c = &m->config;
-        const int64_t v = c->n_vocab, bytes = LENGTH * v * (int64_t)sizeof(float);
-        int32_t token[LENGTH];
-        random_tokens(m, token, LENGTH, 6);
-        geodec_session *plain = open_session(m, GEODEC_KV_F32, GEODEC_ISA_AUTO, NULL);
-        float *off = run(plain, token, LENGTH, 10);
-        /* nothing is as near as that, but for a token's own twin at the first layer, where positions tell them apart */
-        geodec_session *fine = open_merging(m, 1e-9, NULL), *some = open_merging(m, 0.9, NULL),
-                       *all = open_merging(m, 1e6, NULL);
-        float *got = run(fine, token, LENGTH, 10);
-        cr_assert_eq(memcmp(got, off, (size_t)bytes), 0);
-        cr_assert_eq(geodec_session_kv_merges(fine).merged, 0);
-        cr_assert_eq(geodec_session_kv_merges(fine).seen, (int64_t)LENGTH * c->n_layer * c->n_kv_head);
-        geodec_mem_free(got);
-        /* everything: each key and value is that of the first token */
-        got = run(all, token, LENGTH, 10);
-        cr_assert_neq(memcmp(got, off, (size_t)bytes), 0);
-        cr_assert_eq(geodec_session_kv_merges(all).merged, (int64_t)(LENGTH - 1) * c->n_layer * c->n_kv_head);
-        for (int64_t h = 0; h < c->n_kv_head; h++)
-            for (int64_t row = 1; row < LENGTH; row += 31) {
-                float a[2][64], b[2][64];
-                geodec__cache_key(all, 1, h, 0, a[0], 1);
-                geodec__cache_value(all, 1, h, 0, a[1]);
-                geodec__cache_key(all, 1, h, row, b[0], 1);
-                geodec__cache_value(all, 1, h, row, b[1]);
-                for (int side = 0; side < 2; side++)
-                    cr_assert_eq(memcmp(a[side], b[side], (size_t)c->head_dim * sizeof(float)), 0);
-            }
-        geodec_mem_free(got);
-        /* some: the same in passes of any size, after a rollback, and with threads */
-        float *want = run(some, token, LENGTH, 1);
-        const geodec_kv_merges counted = geodec_session_kv_merges(some);
-        cr_assert(counted.merged > 0 && counted.merged < counted.seen, "model %d: %lld of %lld", i,
-                  (long long)counted.merged, (long long)counted.seen);
-        geodec_session *threads = open_merging(m, 0.9, pool);
-        got = run(threads, token, LENGTH, 33);
-        cr_assert_eq(memcmp(got, want, (size_t)bytes), 0);
-        geodec_session_truncate(threads, 40);
-        for (int at = 40; at < LENGTH; at += 11)
-            test_ok(geodec_forward(threads,
-                                   &(geodec_batch){.n = LENGTH - at < 11 ? LENGTH - at : 11, .token = token + at},
-                                   got + at * v, NULL, &err),
-                    &err);
-        cr_assert_eq(memcmp(got, want, (size_t)bytes), 0);
-        const int32_t tree[3] = {-1, -1, 0};
-        geodec_session_truncate(some, 20);
-        cr_assert_eq(geodec_forward(some, &(geodec_batch){.n = 3, .token = token, .parent = tree}, NULL, NULL, &err),
-                     GEODEC_UNSUPPORTED);
-        geodec_err_clear(&err);
-        geodec_mem_free(got);
-        geodec_mem_free(want);
-        geodec_mem_free(off);
-        geodec_session *const sessions[] = {plain, fine, some, all, threads};
-        for (size_t k = 0; k < sizeof sessions / sizeof *sessions; k++) geodec_session_destroy(sessions[k]);
-        geodec_model_close(m);
-    }
-    geodec_pool_destroy(pool);
 }

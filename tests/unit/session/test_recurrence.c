@@ -4,6 +4,7 @@
 #include "session/model_internal.h"
 #include "session/opened.h"
 #include "session/recurrence_internal.h"
+#include "session/rewrite.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -117,7 +118,10 @@ Test(model_recurrence, refusals)
     geodec_err err = {0};
     geodec_model *m = opened_family("perspective");
     geodec_session *s = NULL;
-    cr_assert_eq(geodec_session_create(m, &(geodec_session_options){.kv_merge = 0.5}, &s, &err), GEODEC_UNSUPPORTED);
+    const geodec_rewrite rewrite = {.group = 1}; /* refused before it is called */
+    geodec_session *floats = opened_session(m, (geodec_session_options){0});
+    cr_assert_eq(geodec_session_rewrite(floats, &rewrite, &err), GEODEC_UNSUPPORTED);
+    geodec_session_destroy(floats);
     geodec_err_clear(&err);
     cr_assert_eq(geodec_session_create(m, &(geodec_session_options){.arithmetic = GEODEC_INTEGER}, &s, &err),
                  GEODEC_UNSUPPORTED);

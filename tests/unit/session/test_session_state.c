@@ -6,6 +6,7 @@
 #include "session/attnres.h"
 #include "session/opened.h"
 #include "session/recurrence_internal.h"
+#include "session/rewrite.h"
 #include "session/session_state.h"
 #include "support/support.h"
 
@@ -284,13 +285,15 @@ Test(model_session_state, files_of_others)
     geodec_mem_free(bytes);
 }
 
+static void leave(void *ctx, const geodec_rewrite_rows *rows) { (void)ctx, (void)rows; }
+
 Test(model_session_state, what_is_not_saved)
 {
     geodec_err err = {0};
     geodec_model *m = opened_model(family_named("llama-3"));
     const int32_t text[2] = {1, 2};
-    geodec_session_options list[] = {{.arithmetic = GEODEC_INTEGER}, {.kv_merge = 0.5}, {.n_blocks = 1}, {0}};
-    test_ok(geodec_attnres_parse("damp:0.35", &list[3].attnres, &err), &err);
+    geodec_session_options list[] = {{.arithmetic = GEODEC_INTEGER}, {.n_blocks = 1}, {0}};
+    test_ok(geodec_attnres_parse("damp:0.35", &list[2].attnres, &err), &err);
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         geodec_session *s = open_session(m, list[i]);
         cr_assert_eq(geodec_session_save(s, test_tmp("none.state"),
@@ -301,6 +304,11 @@ Test(model_session_state, what_is_not_saved)
         geodec_session_destroy(s);
     }
     geodec_session *s = open_session(m, (geodec_session_options){0});
+    test_ok(geodec_session_rewrite(s, &(geodec_rewrite){.fn = leave, .group = 1}, &err), &err);
+    cr_assert_eq(geodec_session_saves(s, &err), GEODEC_UNSUPPORTED);
+    geodec_err_clear(&err);
+    test_ok(geodec_session_rewrite(s, NULL, &err), &err);
+    test_ok(geodec_session_saves(s, &err), &err);
     test_ok(geodec_forward_prefill(s, text, 2, NULL, &err), &err);
     cr_assert_eq(
         geodec_session_save(s, test_tmp("none.state"), &(geodec_session_text){(int32_t *)(uintptr_t)text, 1, 0}, &err),
