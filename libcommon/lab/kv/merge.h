@@ -10,19 +10,18 @@
 typedef struct geodec_kv_merge geodec_kv_merge;
 /* threshold: a distance > 0. m must outlive it. GEODEC_RANGE (the threshold), GEODEC_UNSUPPORTED (heads wider than the
  * stream), GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_kv_merge_create(const geodec_model *m, double threshold, geodec_kv_merge **out,
-                                                geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_kv_merge_destroy(geodec_kv_merge *g); /* NULL ok */
+geodec_status geodec_kv_merge_create(const geodec_model *m, double threshold, geodec_kv_merge **out,
+                                     geodec_err *err) GEODEC_MUST_USE;
+void geodec_kv_merge_destroy(geodec_kv_merge *g); /* NULL ok */
 
 /* For any number of sessions of the model, on any threads; valid while g is. */
-GEODEC_API const geodec_rewrite *geodec_kv_merge_rewrite(const geodec_kv_merge *g);
+const geodec_rewrite *geodec_kv_merge_rewrite(const geodec_kv_merge *g);
 
 /* Tokens of all sessions, layers and heads so far, and the number of merged ones. */
 typedef struct geodec_kv_merges {
     int64_t seen, merged;
 } geodec_kv_merges;
 /* GEODEC_NOMEM: there was no memory for the tokens of a session, and they were not merged. */
-GEODEC_API geodec_status geodec_kv_merge_counts(geodec_kv_merge *g, geodec_kv_merges *out,
-                                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec_kv_merge_counts(geodec_kv_merge *g, geodec_kv_merges *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif
