@@ -7,8 +7,8 @@
 #include "documents/plan.h"
 #include "drafters/ngram_drafter.h"
 #include "io/file.h"
-#include "support/support.h"
 #include "session/model.h"
+#include "support/support.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
