@@ -16,6 +16,7 @@ chain_FIXTURES := geometry/analytic.c geometry/bumps.c geometry/field.c
 drafters_FIXTURES := decode/tiny.c decode/toy.c flowmap/flow_world.c
 evaluate_FIXTURES := decode/tiny.c
 export_FIXTURES := decode/tiny.c
+fisher_FIXTURES := reference/models.c
 lab_FIXTURES := decode/tiny.c geometry/closed_forms.c reference/models.c
 measure_FIXTURES := decode/tiny.c decode/toy.c
 linked = $(if $(call folder_of,$1),$(call folder_of,$1) $(DEPS_$(call folder_of,$1)),$(call reversed,$(FOLDERS)))

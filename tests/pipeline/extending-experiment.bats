@@ -185,8 +185,8 @@ C
     insert_before '^/[*] ---- stages' tools/lab/geodec-published.c "$(cat "$BATS_FILE_TMPDIR/stage.c")" ''
     insert_before '^    {"onedecode", ' tools/lab/geodec-published.c '    {"isotropy", isotropy, .inputs = "CLOUD.h5", .least = 1, .most = 1},'
     # 5. the list of kinds
-    insert_before '^#include "lab/library/correct.h"' tools/cli/kinds.c '#include "lab/isotropy/correct.h"'
-    insert_before '^    &geodec_library_kind,' tools/cli/kinds.c '    &geodec_isotropy_kind,'
+    insert_before '^#include "lab/library/correct.h"' tools/cli/lab/kinds.c '#include "lab/isotropy/correct.h"'
+    insert_before '^    &geodec_library_kind,' tools/cli/lab/kinds.c '    &geodec_isotropy_kind,'
     # 6. the folder of the pipeline
     cat >pipelines/lab/isotropy/isotropy.mk <<'END'
 LABORATORY += $(R)/isotropy.h5
@@ -199,7 +199,7 @@ END
         >>pipelines/lab/isotropy/claims.tsv
     printf '%s\n' 'holds if M > 2 * C: {M}, Gaussian control {C}.;; refuted if M <= 2 * C: {M}, Gaussian control {C}.;; untestable: Not made.' \
         >>pipelines/lab/isotropy/claims.tsv
-    forget tools/cli/kinds.c tools/lab/geodec-published.c
+    forget tools/cli/lab/kinds.c tools/lab/geodec-published.c
     rm "$B/lib/libgeodeccli.a"
     build "$B/bin/geodec-isotropy" "$B/bin/geodec-published" "$B/bin/geodec-info" "$B/bin/geodec-check" "$B/bin/geodec-table" "$B/bin/geodec-claims"
     # made by make docs
@@ -230,14 +230,14 @@ libcommon/lab/isotropy/correct.c
 libcommon/lab/isotropy/correct.h
 pipelines/lab/isotropy/claims.tsv
 pipelines/lab/isotropy/isotropy.mk
-tools/cli/kinds.c
+tools/cli/lab/kinds.c
 tools/lab/geodec-isotropy.c
 tools/lab/geodec-published.c
 END
     (cd "$root" && git ls-files) | grep -Fx -f touched.txt | sort >changed.txt
     diff - changed.txt <<'END'
 docs/tools.md
-tools/cli/kinds.c
+tools/cli/lab/kinds.c
 tools/lab/geodec-published.c
 END
 }

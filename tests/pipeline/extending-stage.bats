@@ -142,9 +142,9 @@ done:
 int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
 C
     # 4. the list of kinds
-    insert_before '^#include "chain/riemann.h"' tools/cli/kinds.c '#include "chain/radius.h"'
-    insert_before '^    &geodec_metric_kind,' tools/cli/kinds.c '    &geodec_radius_kind,'
-    forget tools/cli/kinds.c
+    insert_before '^#include "chain/riemann.h"' libcommon/decode/kinds/kinds.c '#include "chain/radius.h"'
+    insert_before '^    &geodec_metric_kind,' libcommon/decode/kinds/kinds.c '    &geodec_radius_kind,'
+    forget libcommon/decode/kinds/kinds.c
     rm "$B/lib/libgeodeccli.a"
     build "$B/bin/geodec-radius" "$B/bin/geodec-info" "$B/bin/geodec-check" "$B/bin/geodec-table"
     # made by make docs: the page of the artifact and the list of tools
@@ -172,9 +172,9 @@ setup() {
     diff - touched.txt <<'END'
 docs/schema/radius.md
 docs/tools.md
+libcommon/decode/kinds/kinds.c
 libcommon/geometry/chain/radius.c
 libcommon/geometry/chain/radius.h
-tools/cli/kinds.c
 tools/geometry/geodec-radius.c
 END
     # shellcheck disable=SC2016
