@@ -12,7 +12,7 @@ setup_file() {
     # shellcheck disable=SC2046 # words
     for f in docs/examples/*.c; do
         cc -std=c11 -Wall -Wextra -Werror "$f" $(pkg-config --define-variable=prefix="$root/opt" --cflags --libs geodec) \
-            -I"$root/opt/include" -L"$root/opt/lib" -Wl,-rpath,"$root/opt/lib" -o "$out/$(basename "$f" .c)"
+            -I"$root/opt/include" -L"$root/opt/lib" -Wl,-rpath,"$root/opt/lib" -lm -o "$out/$(basename "$f" .c)"
     done
 }
 
@@ -73,7 +73,7 @@ model=$PWD/data/model/geodec-stories-f16.gguf
     [[ "$output" == *"states of ${#story[@]} texts" ]]
     run -0 example artifact a.h5
     [[ "$output" == "made by export"* ]]
-    run -0 example cloud a.h5 cloud.h5 "$("$bin/geodec-model-info" --config "$model" | awk '$1 == "n_layer" { print $2 }')"
+    run -0 example cloud a.h5 cloud.h5 "$(cd "$out" && ./model "$model" | sed -n "s/.*: \([0-9]*\) layers.*/\1/p")"
     [[ "$output" == *"TwoNN dimension"*"of a Gaussian cloud"* ]]
     run -0 example geodec cloud.h5
     [ "$output" = "cloud.h5: cloud" ]
