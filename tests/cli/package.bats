@@ -56,7 +56,8 @@ setup() {
     so=$B/lib/libgeodec.so.$major
     readelf -d "$so" | grep -q "SONAME.*\[libgeodec.so.$major\]"
     nm -D --defined-only "$so" | awk '$2 != "A" {print $3}' > "$tmp/symbols"
-    [ "$(wc -l < "$tmp/symbols")" -gt 1000 ]
+    [ "$(wc -l < "$tmp/symbols")" -gt 100 ]
+    [ "$(wc -l < "$tmp/symbols")" -le 170 ]
     [ -z "$(grep -v "@@GEODEC_$major\$" "$tmp/symbols")" ]
 }
 
