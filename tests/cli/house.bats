@@ -17,6 +17,22 @@ setup() {
     make -s PROFILE="$profile" check-symbols
 }
 
+@test "every function that another file could call is called by one, and one without a caller is found" {
+    make -s PROFILE="$profile" check-callers
+    mkdir -p "$BATS_TEST_TMPDIR/scripts" "$BATS_TEST_TMPDIR/libcommon" "$BATS_TEST_TMPDIR/o/libcommon" "$BATS_TEST_TMPDIR/o/tools"
+    cp scripts/check-callers "$BATS_TEST_TMPDIR/scripts/"
+    : > "$BATS_TEST_TMPDIR/scripts/caller-exceptions"
+    cd "$BATS_TEST_TMPDIR"
+    echo 'void geodec_a(void); void geodec_a(void) {}' > libcommon/a.c
+    echo 'void geodec_a(void); void geodec_b(void); void geodec_b(void) { geodec_a(); }' > libcommon/b.c
+    for f in a b; do cc -fvisibility=protected -c -o "o/libcommon/$f.o" "libcommon/$f.c"; done
+    run -1 sh scripts/check-callers "$PWD/o"
+    [[ "$output" == "libcommon/b.c: geodec_b has no caller"* ]]
+    echo geodec_a > scripts/caller-exceptions
+    run -1 sh scripts/check-callers "$PWD/o"
+    [[ "$output" == *"caller-exceptions: geodec_a has a caller"* ]]
+}
+
 @test "every public header compiles alone" {
     make -s PROFILE="$profile" check-headers
 }
