@@ -11,7 +11,7 @@ setup_file() {
     scratch_possible >/dev/null || return 0 # setup says it
     scratch_tree
     # 1. the member
-    insert_before 'ricci; ' libcommon/geometry/chain/riemann.h '    double *spread; /* [Q] sectional_max - sectional_min */'
+    insert_before 'ricci; ' libcommon/geometry/geodec/riemann.h '    double *spread; /* [Q] sectional_max - sectional_min */'
     # 2. its value
     insert_before 'GEODEC_TRY[(]summarise' libcommon/geometry/chain/riemann.c '    GEODEC_NEW(c.spread, c.points);' \
         '    for (int64_t q = 0; q < c.points; q++) c.spread[q] = c.inv[q].sectional_max - c.inv[q].sectional_min;'
@@ -19,7 +19,7 @@ setup_file() {
     insert_before '"/ricci"' libcommon/geometry/chain/riemann.c \
         '    {"/spread", GEODEC_F64, "Q", 0, "1", "sectional_max - sectional_min", 2, AT(spread)},'
     sed -i 's/^    \.minor = 1,/    .minor = 2,/' libcommon/geometry/chain/riemann.c
-    forget libcommon/geometry/chain/riemann.h libcommon/geometry/chain/riemann.c
+    forget geodec/riemann.h libcommon/geometry/chain/riemann.c
     build "$B/bin/geodec-riemann" "$B/bin/geodec-info" "$B/bin/geodec-check" "$B/bin/geodec-table" "$B/bin/geodec-diff"
     # 4. the page (make docs)
     "$bin/geodec-info" --schema riemann >docs/schema/riemann.md

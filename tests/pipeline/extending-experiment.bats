@@ -244,8 +244,8 @@ END
 
 @test "the layer table allows the folder, and make has its artifact and its claims" {
     cd "$tree"
-    printf 'lab/isotropy %s\n' "$(make -s --eval 'show: ; @echo $(DEPS_lab/isotropy)' show)" >"$BATS_TEST_TMPDIR/layers.txt"
-    sh scripts/check-layers "$BATS_TEST_TMPDIR/layers.txt" ''
+    make -s check-layers
+    grep -q '^lab/isotropy ' "$B/layers.txt"
     # shellcheck disable=SC2016
     run make -s --eval 'show: ; @echo $(LABORATORY) $(CLAIM_ROWS)' show
     [[ $output == */isotropy.h5* ]]
