@@ -47,7 +47,6 @@ typedef struct geodec_attr {
     const char *long_name;
     geodec_member member; /* as in a field */
     geodec_when when;
-    const char *after; /* bound: saved after this field, "" before all; NULL: after the last. Not with shards */
 } geodec_attr;
 
 struct geodec_merge;
@@ -71,12 +70,7 @@ struct geodec_kind {
     const geodec_extent *extents;
     int n_extents;
     geodec_rows rows; /* further arrays of rows: GEODEC_OF_ROWS */
-    bool attrs_first; /* saved before the fields */
     geodec_status (*put)(const void *object, struct geodec_artifact *a, const char *name, geodec_err *err);
-    /* Names of fields and attributes that are saved first, in this order, separated by commas; the others follow in the
-     * tables' order. Only for kinds whose first version used another order, because the bytes of a file depend on the
-     * order. NULL for new kinds and kinds with shards. */
-    const char *first;
 };
 
 /* Checks a table. GEODEC_INTERNAL if it breaks the rules (bad paths, axes, types, versions). Create and open call it

@@ -323,13 +323,6 @@ static geodec_status save_attr(geodec_artifact *a, const geodec_attr *at, const 
     return GEODEC_OK;
 }
 
-static bool named_first(const geodec_kind *kind, const char *name)
-{
-    for (const char *one = kind->first; one; one = next_name(one))
-        if (strcspn(one, ",") == strlen(name) && strncmp(one, name, strlen(name)) == 0) return true;
-    return false;
-}
-
 static geodec_status save_member(geodec_artifact *a, const geodec_member *m, const char *name, const geodec_field *f,
                                  const geodec_attr *at, const void *object, geodec_err *err)
 {
@@ -338,74 +331,19 @@ static geodec_status save_member(geodec_artifact *a, const geodec_member *m, con
     return f ? save_field(a, f, object, err) : save_attr(a, at, object, err);
 }
 
-/* Whether this member is saved in the order of its table. */
-static bool in_order(const geodec_kind *kind, const geodec_attr *at, const char *name)
-{
-    return !named_first(kind, name) && !(at && at->after);
-}
-
-static geodec_status save_attrs_after(geodec_artifact *a, const char *field, const void *object, geodec_err *err)
-{
-    const geodec_kind *kind = geodec_artifact_kind(a);
-    for (int i = 0; i < kind->n_attrs; i++) {
-        const geodec_attr *at = &kind->attrs[i];
-        if (at->after && strcmp(at->after, field) == 0) GEODEC_PASS(save_attr(a, at, object, err));
-    }
-    return GEODEC_OK;
-}
-
-static geodec_status save_fields(geodec_artifact *a, const void *object, geodec_err *err)
-{
-    const geodec_kind *kind = geodec_artifact_kind(a);
-    for (int i = 0; i < kind->n_fields; i++) {
-        const geodec_field *f = &kind->fields[i];
-        if (in_order(kind, NULL, f->path)) GEODEC_PASS(save_member(a, &f->member, f->path, f, NULL, object, err));
-        GEODEC_PASS(save_attrs_after(a, f->path, object, err));
-    }
-    return GEODEC_OK;
-}
-
-static geodec_status save_attrs(geodec_artifact *a, const void *object, geodec_err *err)
-{
-    const geodec_kind *kind = geodec_artifact_kind(a);
-    for (int i = 0; i < kind->n_attrs; i++) {
-        const geodec_attr *at = &kind->attrs[i];
-        if (in_order(kind, at, at->name)) GEODEC_PASS(save_member(a, &at->member, at->name, NULL, at, object, err));
-    }
-    return GEODEC_OK;
-}
-
-/* Saves the member with this name in kind->first. */
-static geodec_status save_first(geodec_artifact *a, const char *only, size_t length, const void *object,
-                                geodec_err *err)
-{
-    const geodec_kind *kind = geodec_artifact_kind(a);
-    bool found = false;
-    for (int i = 0; i < kind->n_fields + kind->n_attrs; i++) {
-        const geodec_field *f = i < kind->n_fields ? &kind->fields[i] : NULL;
-        const geodec_attr *at = f ? NULL : &kind->attrs[i - kind->n_fields];
-        const char *name = f ? f->path : at->name;
-        if (strlen(name) != length || strncmp(name, only, length) != 0) continue;
-        found = true;
-        GEODEC_PASS(save_member(a, f ? &f->member : &at->member, name, f, at, object, err));
-    }
-    if (!found) GEODEC_FAIL(GEODEC_INTERNAL, "kind %s has no '%.*s'", kind->name, (int)length, only);
-    return GEODEC_OK;
-}
-
 geodec_status geodec_artifact_save(geodec_artifact *a, const void *object, geodec_err *err)
 {
     const geodec_kind *kind = geodec_artifact_kind(a);
-    if (kind->first && kind->shards)
-        GEODEC_FAIL(GEODEC_INTERNAL, "kind %s has shards, which keep the order of its tables", kind->name);
     for (int i = 0; i < kind->n_extents; i++)
         GEODEC_PASS(geodec_artifact_set_dim(a, kind->extents[i].dim, extent_of(&kind->extents[i], object), err));
-    GEODEC_PASS(save_attrs_after(a, "", object, err));
-    for (const char *name = kind->first; name; name = next_name(name))
-        GEODEC_PASS(save_first(a, name, strcspn(name, ","), object, err));
-    if (kind->attrs_first) GEODEC_PASS(save_attrs(a, object, err));
-    GEODEC_PASS(save_fields(a, object, err));
-    if (!kind->attrs_first) GEODEC_PASS(save_attrs(a, object, err));
+    for (int i = 0; i < kind->n_fields; i++) {
+        const geodec_field *f = &kind->fields[i];
+        GEODEC_PASS(save_member(a, &f->member, f->path, f, NULL, object, err));
+    }
+    for (int i = 0; i < kind->n_attrs; i++) {
+        const geodec_attr *at = &kind->attrs[i];
+        GEODEC_PASS(save_member(a, &at->member, at->name, NULL, at, object, err));
+    }
     return GEODEC_OK;
 }
 

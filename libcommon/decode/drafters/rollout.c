@@ -394,9 +394,9 @@ static const geodec_field fields[] = {
      VARIANT(broken)},
 };
 static const geodec_attr attrs[] = {
-    {"sigma", GEODEC_ATTR_F64, 0, "width of the metric field", IN(r.sigma), .after = "/calibration/shrink"},
-    {"covered", GEODEC_ATTR_F64, 0, "share of labels in the shortlist", IN(r.covered), .after = "/calibration/shrink"},
-    {"tensor_seed", GEODEC_ATTR_I64, 0, "of the random tensor", IN(r.seed), .after = "/calibration/shrink"},
+    {"sigma", GEODEC_ATTR_F64, 0, "width of the metric field", IN(r.sigma)},
+    {"covered", GEODEC_ATTR_F64, 0, "share of labels in the shortlist", IN(r.covered)},
+    {"tensor_seed", GEODEC_ATTR_I64, 0, "of the random tensor", IN(r.seed)},
     {"rungs", GEODEC_ATTR_STR, 0, "names along L, separated by commas", IN(names)},
     {"places", GEODEC_ATTR_I64, 0, "held-out places of the figures", IN(places)},
 };

@@ -99,8 +99,7 @@ const geodec_kind geodec_bench_decode_kind = {
     .tool = "geodec-bench-decode",
     .purpose = "exactness, acceptance and tokens per pass of drafters",
     GEODEC_TABLES(count_fields, count_attrs, count_extents),
-    .rows = {"C", sizeof(geodec_bench_row), offsetof(counts_file, counts.row), false},
-    .attrs_first = true};
+    .rows = {"C", sizeof(geodec_bench_row), offsetof(counts_file, counts.row), false}};
 
 geodec_status geodec__bench_about_plan(const geodec_bench_plan *plan, int64_t prompts, geodec__about *out,
                                        geodec_err *err)
@@ -213,8 +212,7 @@ const geodec_kind geodec_bench_speed_kind = {
     .tool = "geodec-bench-decode",
     .purpose = "decoding speed compared with the closed form (timings: not reproducible)",
     GEODEC_TABLES(speed_fields, speed_attrs, speed_extents),
-    .rows = {"C", sizeof(geodec_bench_timing_row), offsetof(speed_file, row), false},
-    .attrs_first = true};
+    .rows = {"C", sizeof(geodec_bench_timing_row), offsetof(speed_file, row), false}};
 
 geodec_status geodec_bench_write_speed(const char *path, const geodec_provenance *p, const geodec_bench_plan *plan,
                                        const geodec_bench_timing *s, const char *isa, geodec_err *err)

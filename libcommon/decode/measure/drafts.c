@@ -300,8 +300,7 @@ const geodec_kind geodec_drafts_kind = {.name = "drafts",
                                         .tool = "geodec-drafts",
                                         .purpose = "rejected drafts by kind, confidence gates, the drafter alone",
                                         GEODEC_TABLES(fields, attrs, extents),
-                                        .rows = {"D", sizeof(drafter), offsetof(drafts_file, row), true},
-                                        .attrs_first = true};
+                                        .rows = {"D", sizeof(drafter), offsetof(drafts_file, row), true}};
 
 static double share(int64_t a, int64_t b) { return b > 0 ? (double)a / (double)b : 0; }
 
@@ -428,8 +427,7 @@ const geodec_kind geodec_drafts_threeway_kind = {.name = "threeway",
                                                  .minor = 1,
                                                  .tool = "geodec-drafts",
                                                  .purpose = "verifier alone, drafter alone, both (timings)",
-                                                 GEODEC_TABLES(time_fields, time_attrs, time_extents),
-                                                 .attrs_first = true};
+                                                 GEODEC_TABLES(time_fields, time_attrs, time_extents)};
 
 geodec_status geodec_drafts_write_times(const char *path, const geodec_provenance *p, const geodec_bench_plan *plan,
                                         const geodec_three_way *t, geodec_err *err)

@@ -48,10 +48,10 @@ static const geodec_attr attrs[] = {
     {"metric_kind", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
      "mahalanobis (also when absent), fisher, blend, euclidean, flat, published, sphere, hyperbolic, polar or "
      "gaussian-fisher: what the metric is between the points",
-     GEODEC_NAMED(geodec_metric, kind, geodec_metric_type_names), .after = ""},
+     GEODEC_NAMED(geodec_metric, kind, geodec_metric_type_names)},
     {"curvature", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "sectional curvature of a sphere or a hyperbolic space",
-     IN(curvature), WHEN(curvature), .after = ""},
-    {"layer", GEODEC_ATTR_I64, 0, "layer of the model the states are from", IN(source.layer), .after = "/mean"},
+     IN(curvature), WHEN(curvature)},
+    {"layer", GEODEC_ATTR_I64, 0, "layer of the model the states are from", IN(source.layer)},
     {"sigma", GEODEC_ATTR_F64, 0, "width of the log-Euclidean radial basis field, unit of the points", IN(sigma)},
     {"sigma_nn", GEODEC_ATTR_F64, 0, "sigma in median distances to the nearest neighbour", IN(sigma_nn)},
     {"median_nn_distance", GEODEC_ATTR_F64, 0, "median distance to the nearest neighbour", IN(median_nn)},

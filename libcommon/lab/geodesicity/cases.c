@@ -66,7 +66,6 @@ const geodec_kind geodec_geodesicity_kind = {
                  "how well geodesics predict real trajectories, compared with lines, regressions and shuffled metrics"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"C", sizeof(geodec_geodesicity_case), offsetof(report, c), false},
-    .first = "/layer,/place,/starts,/texts,/training,/planted",
 };
 
 geodec_status geodec_geodesicity_cases_add(void *ctx, const geodec_harness_charted *c, int64_t index,

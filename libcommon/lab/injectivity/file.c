@@ -76,7 +76,6 @@ const geodec_kind geodec_injectivity_kind = {
                  "injectivity radius, its bounds, and an estimate from a heat kernel compared with both"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"A", sizeof(geodec_injectivity_anchor), offsetof(report, r.anchor), false},
-    .first = "/point,/censored,/validity_censored",
 };
 
 geodec_status geodec_injectivity_write(const geodec_injectivity *r, const double nn[4], geodec_artifact *a,

@@ -337,7 +337,6 @@ const geodec_kind geodec_library_kind = {
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"W,R", sizeof(geodec_library_summary), offsetof(geodec_library_sweep, summary), false},
     .put = put,
-    .first = "/radius,/stored,/hit,/second_half,/exponent,/distance,/quality,/judged,/target/quality",
 };
 
 geodec_status geodec_library_sweep_write(const geodec_library_sweep *s, geodec_artifact *a, geodec_err *err)

@@ -241,7 +241,6 @@ const geodec_kind geodec_blocks_published_kind = {
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,
     .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .first = "/jacobi,/simplex,/jacobi_displacement,/simplex_displacement,/shift_displacement",
 };
 _Static_assert(B + 1 == 9, "extents in the table above");
 

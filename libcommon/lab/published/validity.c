@@ -361,7 +361,6 @@ const geodec_kind geodec_validity_published_kind = {
     GEODEC_ABOUT("validity-ref", 1, 0, "geodec-published validity",
                  "validity radius as the published harness measures it"),
     GEODEC_TABLES(fields, attrs, extents),
-    .first = "/eps,/tau,/x_T,/phi,/error,/mean,/median,/p95,/broken,/radius,/shift,slope",
 };
 
 geodec_status geodec_validity_published_write(const geodec_validity_published *v,

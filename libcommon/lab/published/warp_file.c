@@ -136,7 +136,6 @@ const geodec_kind geodec_warp_published_kind = {
                  "the published curvature warp, both protocols, with the control of strength 0"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"C", sizeof(cell), offsetof(report, cell), false},
-    .first = "/alpha,/extent,/dl,/pre,/improvement,/spill_mean,/spill_p95,/facts,/spills,/nan_post,/nan_spill",
 };
 
 static void add_up(const geodec_warp_published_row *row, int64_t rows, geodec_warp_published_grid grid, total *out)

@@ -292,8 +292,6 @@ const geodec_kind geodec_resonance_kind = {
     GEODEC_ABOUT("resonance", 1, 0, "geodec-resonance",
                  "cost of corrections by propagators one by one and in batches, and their error against true paths"),
     GEODEC_TABLES(fields, attrs, extents),
-    .first = "/batch,/loop_us,/gemm_us,/kernel_us,/floor_us,/speedup,/same_product,/move,/error,/"
-             "control,slope_phi,slope_flow",
 };
 
 geodec_status geodec_resonance_write(const geodec_resonance *r, geodec_artifact *a, geodec_err *err)

@@ -65,7 +65,6 @@ const geodec_kind geodec_varadhan_kind = {
                  "gradients of attention weights compared with logarithm maps towards the keys, with controls"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"C", sizeof(geodec_varadhan_case), offsetof(report, c), false},
-    .first = "/layer,/queries,/texts,/planted",
 };
 
 /* ---- queries and their gradients --------------------------------------------------------------------------------- */

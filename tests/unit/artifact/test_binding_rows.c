@@ -293,26 +293,3 @@ Test(binding_rows, tables_that_disagree_with_the_struct_are_internal_errors)
     cr_assert_eq(geodec_artifact_save(a, &t, &err), GEODEC_INTERNAL);
     geodec_artifact_close(a);
 }
-
-/* The order of writing changes the file, not its content. */
-Test(binding_rows, first_members_are_saved_first)
-{
-    const char *path = test_tmp("thing.h5"), *again = test_tmp("again.h5");
-    const thing t = make_thing();
-    const geodec_provenance p = {.tool = "test"};
-    geodec_artifact *a = NULL;
-    geodec_kind other = kind;
-    thing got;
-    save(&t, path);
-    other.first = "/half,count,/cells/low";
-    test_ok(geodec_artifact_create(&other, again, &p, &a, &err), &err);
-    test_ok(geodec_artifact_save(a, &t, &err), &err);
-    test_ok(geodec_artifact_commit(a, &err), &err);
-    test_ok(load_as(&kind, again, &got), &err);
-    cr_assert(got.n == 3 && got.count == -12 && got.shape == SPHERE && got.cells[5].sum == 105);
-    geodec_artifact_clear(&kind, &got);
-    test_ok(geodec_artifact_create(&other, again, &p, &a, &err), &err);
-    other.first = "/half,/nothing";
-    cr_assert_eq(geodec_artifact_save(a, &t, &err), GEODEC_INTERNAL);
-    geodec_artifact_close(a);
-}
