@@ -47,7 +47,13 @@ static void check_plan(const geodec_documents *d)
 {
     geodec_err err = {0};
     const geodec_plan_model m = {.context = 64, .layers = 2, .width = 16, .vocabulary = 300, .bos = true};
-    const geodec_plan_sizes asked = geodec_plan_sizes_defaults();
+    const geodec_plan_sizes asked = {.tokens = 30000,
+                                     .points = 2000,
+                                     .store_texts = 768,
+                                     .store_length = 256,
+                                     .prompts = 100,
+                                     .prompt_length = 16,
+                                     .new_tokens = 128};
     geodec_plan p;
     int64_t *length = geodec_mem_new(d->n, sizeof *length);
     if (!length) return;

@@ -15,7 +15,6 @@ static void put(geodec_json_writer *w, const char *key, const geodec_json *v)
     json_t *member;
     int64_t i;
     double d;
-    bool b;
     if (json_is_object(v)) {
         geodec_json_begin_object(w, key);
         json_object_foreach((json_t *)(uintptr_t)v, name, member) put(w, name, member);
@@ -32,8 +31,8 @@ static void put(geodec_json_writer *w, const char *key, const geodec_json *v)
     } else if (geodec_json_get_f64(v, NULL, &d, NULL) == GEODEC_OK) {
         fuzz_must(isfinite(d), "a number that is not finite");
         geodec_json_put_f64(w, key, d);
-    } else if (geodec_json_get_bool(v, NULL, &b, NULL) == GEODEC_OK) {
-        geodec_json_put_bool(w, key, b);
+    } else if (json_is_boolean(v)) {
+        geodec_json_put_bool(w, key, json_is_true(v));
     } else {
         fuzz_must(json_is_null(v), "a value without a type");
         geodec_json_put_null(w, key);

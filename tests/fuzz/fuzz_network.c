@@ -29,7 +29,7 @@ static geodec_panels16 *matrix(int64_t rows, int64_t cols, int bits, uint64_t se
         geodec_coded_row(x, cols, bits, code + r * bytes, multiplier + r, shift + r);
     }
     const geodec_coded c = {rows, cols, bits, code, multiplier, shift};
-    if (geodec_coded_pack(&c, &p, &err) != GEODEC_OK) abort();
+    if (geodec_coded_pack_in(&c, NULL, &p, &err) != GEODEC_OK) abort();
     return p;
 }
 

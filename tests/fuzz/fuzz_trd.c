@@ -39,7 +39,8 @@ static void use(const char *path, const world *w, bool verified)
     for (int32_t i = 0; blob && payload && i < t.shape.layers; i++) {
         const geodec_trd_entry *e = &t.entry[i];
         fuzz_must(e->offset % GEODEC_TRIT_PAGE == 0 && e->bytes <= t.file_bytes - e->offset, "a blob outside the file");
-        fuzz_must(geodec_trd_share(&t, e) >= 0 && geodec_trd_share(&t, e) <= 1, "a share out of range");
+        const int64_t changes = (int64_t)e->changes[0] + e->changes[1] + e->changes[2];
+        fuzz_must(changes <= (int64_t)GEODEC_TRIT_MATRICES * t.shape.d * t.shape.f, "more changes than weights");
         if (geodec_trd_read(&t, e->layer, blob, NULL) != GEODEC_OK) continue;
         for (int to_b = 0; to_b < 2; to_b++) {
             const geodec_trit *base = to_b ? &w->a : &w->b;

@@ -56,8 +56,6 @@ geodec_status geodec__header_digest(int fd, int64_t start, char hex[GEODEC_SHA25
 
 enum { GEODEC__CHECKSUM = 4 /* bytes after a chunk */ };
 
-/* The Fletcher-32 checksum of HDF5's filter (16-bit words, first byte high). An odd last byte is ignored. */
-uint32_t geodec__chunks_fletcher32(const void *bytes, size_t n);
 /* Whether whole chunks can bypass HDF5's filters: rows of full width, no compression, the file's type. */
 bool geodec__chunks_direct(const geodec_field *f, const int64_t *shape, const hsize_t *chunk, int rank);
 /* Writes the chunk whose first row is `row`; buffer holds `bytes` and space for the checksum. */

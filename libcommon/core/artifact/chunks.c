@@ -30,7 +30,8 @@ static void block(const uint8_t *data, uint64_t *first, uint64_t *second)
     *second %= 65535;
 }
 
-uint32_t geodec__chunks_fletcher32(const void *bytes, size_t n)
+/* The Fletcher-32 checksum of HDF5's filter (16-bit words, first byte high). An odd last byte is ignored. */
+static uint32_t fletcher32(const void *bytes, size_t n)
 {
     const uint8_t *data = bytes;
     uint64_t first = 0, second = 0;
@@ -67,7 +68,7 @@ geodec_status geodec__chunks_write(hid_t dataset, const char *path, int64_t row,
 {
     geodec_status st = GEODEC_OK;
     hsize_t offset[GEODEC_RANK_MAX] = {0};
-    const uint32_t sum = geodec__chunks_fletcher32(buffer, (size_t)bytes);
+    const uint32_t sum = fletcher32(buffer, (size_t)bytes);
     offset[0] = (hsize_t)row;
     for (int i = 0; i < GEODEC__CHECKSUM; i++) buffer[bytes + i] = (char)(sum >> (8 * i) & 0xffu);
     GEODEC__H5(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, offset, (size_t)bytes + GEODEC__CHECKSUM, buffer), GEODEC_IO,

@@ -1,7 +1,6 @@
 #include "base/needs.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static void add(geodec_needs *n, const char *prefix, const char *name, double value)
 {
@@ -25,11 +24,4 @@ void geodec_needs_time(geodec_needs *n, const char *name, double serial, double 
     n->seconds += elapsed;
     n->processor += serial + parallel;
     add(n, "seconds.", name, elapsed);
-}
-
-double geodec_needs_of(const geodec_needs *n, const char *name)
-{
-    for (int i = 0; i < n->n; i++)
-        if (strcmp(n->row[i].name, name) == 0) return n->row[i].value;
-    return 0;
 }

@@ -33,7 +33,5 @@ void geodec_needs_size(geodec_needs *n, const char *name, double value);
 void geodec_needs_memory(geodec_needs *n, const char *name, double bytes);
 /* Row "seconds.NAME": processor seconds of work that only one thread does, and of work that the threads divide. */
 void geodec_needs_time(geodec_needs *n, const char *name, double serial, double parallel);
-/* Value of a row; 0 if there is none of this name. */
-double geodec_needs_of(const geodec_needs *n, const char *name);
 
 #endif

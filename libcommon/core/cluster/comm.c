@@ -177,7 +177,8 @@ geodec_status geodec_comm_broadcast(geodec_comm *c, void *data, int64_t bytes, g
     return GEODEC_OK;
 }
 
-geodec_status geodec_comm_gather(geodec_comm *c, const void *own, int64_t bytes, void *all, geodec_err *err)
+/* own [bytes] of every rank into all [size][bytes] of rank 0 (elsewhere not read). */
+static geodec_status gather(geodec_comm *c, const void *own, int64_t bytes, void *all, geodec_err *err)
 {
     const int rank = geodec_comm_rank(c), size = geodec_comm_size(c);
     if (bytes == 0) return GEODEC_OK;
@@ -189,7 +190,7 @@ geodec_status geodec_comm_gather(geodec_comm *c, const void *own, int64_t bytes,
 
 geodec_status geodec_comm_share(geodec_comm *c, const void *own, int64_t bytes, void *all, geodec_err *err)
 {
-    GEODEC_PASS(geodec_comm_gather(c, own, bytes, all, err));
+    GEODEC_PASS(gather(c, own, bytes, all, err));
     GEODEC_PASS(geodec_comm_broadcast(c, all, bytes * geodec_comm_size(c), err));
     return GEODEC_OK;
 }

@@ -52,10 +52,7 @@ geodec_status geodec_comm_wait(geodec_comm *c, geodec_comm_transfer *t, geodec_e
 
 /* Collective. `data` of rank 0 to all. */
 geodec_status geodec_comm_broadcast(geodec_comm *c, void *data, int64_t bytes, geodec_err *err) GEODEC_MUST_USE;
-/* Collective. own [bytes] of every rank into all [size][bytes] of rank 0 (elsewhere NULL). */
-geodec_status geodec_comm_gather(geodec_comm *c, const void *own, int64_t bytes, void *all,
-                                 geodec_err *err) GEODEC_MUST_USE;
-/* Collective. The same into all [size][bytes] of every rank. */
+/* Collective. own [bytes] of every rank into all [size][bytes] of every rank. */
 geodec_status geodec_comm_share(geodec_comm *c, const void *own, int64_t bytes, void *all,
                                 geodec_err *err) GEODEC_MUST_USE;
 /* Collective. Returns when all ranks have called it. */

@@ -39,7 +39,6 @@ const geodec_json *geodec_json_at(const geodec_json *v, int64_t i);
 /* The value itself (key NULL) or a member. GEODEC_NOTFOUND, GEODEC_FORMAT (another type); the message names the key. */
 geodec_status geodec_json_get_i64(const geodec_json *v, const char *key, int64_t *out, geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec_json_get_f64(const geodec_json *v, const char *key, double *out, geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec_json_get_bool(const geodec_json *v, const char *key, bool *out, geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec_json_get_str(const geodec_json *v, const char *key, const char **out,
                                   geodec_err *err) GEODEC_MUST_USE;
 

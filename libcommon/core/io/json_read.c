@@ -97,14 +97,6 @@ geodec_status geodec_json_get_f64(const geodec_json *v, const char *key, double 
     return GEODEC_OK;
 }
 
-geodec_status geodec_json_get_bool(const geodec_json *v, const char *key, bool *out, geodec_err *err)
-{
-    GEODEC_PASS(pick(v, key, &v, err));
-    if (!json_is_boolean(v)) GEODEC_FAIL(GEODEC_FORMAT, "'%s' is neither true nor false", key ? key : "value");
-    *out = json_is_true(v);
-    return GEODEC_OK;
-}
-
 geodec_status geodec_json_get_str(const geodec_json *v, const char *key, const char **out, geodec_err *err)
 {
     GEODEC_PASS(pick(v, key, &v, err));

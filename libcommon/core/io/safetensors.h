@@ -41,8 +41,6 @@ geodec_status geodec_safetensors_put(geodec_safetensors_writer *w, int i, int64_
 /* GEODEC_INVAL when elements are missing. Frees w in every case. */
 geodec_status geodec_safetensors_commit(geodec_safetensors_writer *w, geodec_err *err) GEODEC_MUST_USE;
 void geodec_safetensors_abandon(geodec_safetensors_writer *w); /* NULL ok */
-/* Bytes of all arrays. */
-int64_t geodec_safetensors_bytes(const geodec_safetensors_writer *w);
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 

@@ -130,8 +130,6 @@ geodec_status geodec_safetensors_put(geodec_safetensors_writer *w, int i, int64_
     return GEODEC_OK;
 }
 
-int64_t geodec_safetensors_bytes(const geodec_safetensors_writer *w) { return w->bytes; }
-
 geodec_status geodec_safetensors_commit(geodec_safetensors_writer *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -40,6 +40,13 @@ done:
 
 geodec_status geodec_tsv_on(FILE *stream, geodec_tsv **out, geodec_err *err) { return make(NULL, stream, out, err); }
 
+static geodec_status width(geodec_tsv *t, int n, geodec_err *err)
+{
+    if (t->columns || n < 1) GEODEC_FAIL(GEODEC_INVAL, "a table has one header of at least one column");
+    t->columns = n;
+    return GEODEC_OK;
+}
+
 geodec_status geodec_tsv_columns(geodec_tsv *t, int n, const char *const *names, geodec_err *err)
 {
     if (t->columns || n < 1) GEODEC_FAIL(GEODEC_INVAL, "a table has one header of at least one column");
@@ -56,17 +63,10 @@ geodec_status geodec_tsv_names(geodec_tsv *t, const char *names, geodec_err *err
 {
     int n = 1;
     for (const char *p = names; *p; p++) n += *p == ' ';
-    GEODEC_PASS(geodec_tsv_width(t, n, err));
+    GEODEC_PASS(width(t, n, err));
     for (const char *p = names; *p; p++) (void)fputc(*p == ' ' ? '\t' : *p, t->stream);
     (void)fputc('\n', t->stream);
     if (ferror(t->stream)) GEODEC_FAIL(GEODEC_IO, "cannot write the table");
-    return GEODEC_OK;
-}
-
-geodec_status geodec_tsv_width(geodec_tsv *t, int n, geodec_err *err)
-{
-    if (t->columns || n < 1) GEODEC_FAIL(GEODEC_INVAL, "a table has one header of at least one column");
-    t->columns = n;
     return GEODEC_OK;
 }
 
@@ -99,13 +99,6 @@ void geodec_tsv_f64s(geodec_tsv *t, int n, const double *v)
     for (int i = 0; i < n; i++) geodec_tsv_f64(t, v[i]);
 }
 
-void geodec_tsv_f32(geodec_tsv *t, float v)
-{
-    char text[GEODEC_FORMAT_ROOM];
-    separator(t);
-    (void)fputs(geodec_format_f32(v, text), t->stream);
-}
-
 void geodec_tsv_str(geodec_tsv *t, const char *v)
 {
     separator(t);
@@ -122,9 +115,7 @@ geodec_status geodec_tsv_end_row(geodec_tsv *t, geodec_err *err)
     return GEODEC_OK;
 }
 
-void geodec_tsv_gap(geodec_tsv *t) { (void)fputc('\n', t->stream); }
-
-geodec_status geodec_tsv_commit(geodec_tsv *t, geodec_err *err)
+static geodec_status commit(geodec_tsv *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (t->cells) GEODEC_THROW(GEODEC_INVAL, "the table's last row is not ended");
@@ -144,7 +135,7 @@ geodec_status geodec_tsv_finish(geodec_tsv **t, geodec_err *err)
 {
     geodec_tsv *table = *t;
     *t = NULL;
-    return geodec_tsv_commit(table, err);
+    return commit(table, err);
 }
 
 void geodec_tsv_abandon(geodec_tsv *t)

@@ -23,8 +23,6 @@ struct geodec_perspectives {
 
 static const char *const names[] = {"second", "jitter", "dropout", "antipode", "random"};
 
-const char *geodec_perspectives_name(geodec_perspective p) { return names[p]; }
-
 geodec_perspectives_options geodec_perspectives_defaults(void)
 {
     return (geodec_perspectives_options){

@@ -24,7 +24,6 @@ typedef enum geodec_perspective {
     GEODEC_PERSPECTIVE_RANDOM,
     GEODEC_PERSPECTIVE_KINDS
 } geodec_perspective;
-const char *geodec_perspectives_name(geodec_perspective p); /* "second", ... */
 
 /* A memory's answer for a state: log p of each token in logp [n_vocab], and the z of what was found; z NaN: nothing. */
 typedef void (*geodec_perspectives_recall)(void *ctx, const float *state, double *logp, double *z);

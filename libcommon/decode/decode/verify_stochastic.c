@@ -56,7 +56,7 @@ double geodec_verify_draft_uniform(uint64_t seed, int64_t index, int32_t node)
     return geodec_rng_uniform_at(seed, geodec_rng_id("draft-token", (uint64_t)node), (uint64_t)index);
 }
 
-double geodec_verify_accept_uniform(uint64_t seed, int64_t index, int32_t node)
+static double accept_uniform(uint64_t seed, int64_t index, int32_t node)
 {
     return geodec_rng_uniform_at(seed, geodec_rng_id("draft-accept", (uint64_t)node), (uint64_t)index);
 }
@@ -99,7 +99,7 @@ geodec_status geodec_verify_stochastic(geodec_sampler *s, const geodec_guard *gu
             if (x < 0 || x >= n_vocab || !(q[x] > 0))
                 GEODEC_FAIL(GEODEC_INTERNAL, "draft %d has probability 0 in the distribution it was sampled from",
                             child);
-            if (geodec_verify_accept_uniform(seed, index, child) < geodec_verify_acceptance(p, q, x))
+            if (accept_uniform(seed, index, child) < geodec_verify_acceptance(p, q, x))
                 taken = child;
             else
                 geodec_verify_reject(p, q, n_vocab, x, c->replacement);

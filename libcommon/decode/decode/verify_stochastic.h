@@ -31,10 +31,8 @@ int32_t geodec_verify_sample(const double *p, int32_t n, double u);
 
 /* ---- random numbers of a request: streams of its seed, separate from plain sampling ----------------------------- */
 
-/* Uniform numbers for the token and for the acceptance of draft `node`, in the round whose first output token is
- * `index`. */
+/* Uniform number for the token of draft `node`, in the round whose first output token is `index`. */
 double geodec_verify_draft_uniform(uint64_t seed, int64_t index, int32_t node);
-double geodec_verify_accept_uniform(uint64_t seed, int64_t index, int32_t node);
 
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
 

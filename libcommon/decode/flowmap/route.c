@@ -276,12 +276,6 @@ void geodec_flowmap_route_scale(const float *reliability, int64_t n, const float
     }
 }
 
-float geodec_flowmap_route_probability(const geodec_flowmap *map, geodec_route_basis basis, int64_t layer, float share)
-{
-    const geodec_flowmap_routes *r = &map->routes;
-    return geodec_flowmap_route_read(r->reliability + ((int64_t)basis * r->layers + layer) * BINS, share);
-}
-
 void geodec_flowmap_route_probabilities(const geodec_flowmap *map, geodec_route_basis basis, float *share)
 {
     const geodec_flowmap_routes *r = &map->routes;

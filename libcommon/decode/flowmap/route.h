@@ -47,10 +47,8 @@ void geodec_flowmap_route_further(const geodec_flowmap *map, int32_t before, con
 #define GEODEC_ROUTE_BEYOND_SAME 0.5F
 float geodec_flowmap_route_beyond(const geodec_flowmap *map, int32_t before, const geodec_flowmap_hit *hit, int32_t n,
                                   float *weight);
-/* Probability that an expert of a layer is used, given its share; measured when the map was baked, on texts whose nodes
- * were left out. */
-float geodec_flowmap_route_probability(const geodec_flowmap *map, geodec_route_basis basis, int64_t layer, float share);
-/* The same of all layers, in place: share [layers][experts]. */
+/* Probabilities that the experts of all layers are used, given their shares, in place: share [layers][experts].
+ * Measured when the map was baked, on texts whose nodes were left out. */
 void geodec_flowmap_route_probabilities(const geodec_flowmap *map, geodec_route_basis basis, float *share);
 /* The same scale for other measured shares: bin of a share, and interpolation in a row of GEODEC_ROUTE_BINS values. */
 int32_t geodec_flowmap_route_bin(float share);

@@ -88,10 +88,3 @@ const char *geodec_predictors_when(geodec_predictor_when when)
     static const char *const word[] = {"always", "previous", "token", "block"};
     return word[when];
 }
-
-const geodec_predictor *geodec_predictors_find(const char *name)
-{
-    for (int i = 0; i < geodec_predictors_count; i++)
-        if (strcmp(geodec_predictors[i].name, name) == 0) return &geodec_predictors[i];
-    return NULL;
-}

@@ -39,7 +39,5 @@ typedef struct geodec_predictor {
 extern const geodec_predictor geodec_predictors[];
 extern const int geodec_predictors_count;
 const char *geodec_predictors_when(geodec_predictor_when when); /* "always", "previous", "token", "block" */
-/* NULL: no such name. */
-const geodec_predictor *geodec_predictors_find(const char *name);
 
 #endif

@@ -6,14 +6,16 @@
 
 #include <math.h>
 
+/* Replays the output of plain decoding: an upper bound, not a real drafter. */
+static geodec_status oracle_create(double alpha, geodec_drafter **out, geodec_err *err);
+
 geodec_status geodec__bench_drafters_open(const geodec_bench_plan *plan, bench_drafters *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     bench_drafters b = {{NULL}};
     for (int32_t i = 0; i < plan->n_drafters; i++) {
         const geodec_bench_drafter *d = &plan->drafter[i];
-        GEODEC_TRY_MSG(d->create ? d->create(d->ctx, &b.d[i], err)
-                                 : geodec__bench_oracle_create(d->alpha, &b.d[i], err),
+        GEODEC_TRY_MSG(d->create ? d->create(d->ctx, &b.d[i], err) : oracle_create(d->alpha, &b.d[i], err),
                        "drafter %s", d->name);
     }
     GEODEC_MOVE(*out, b);
@@ -109,7 +111,7 @@ static const geodec_drafter_ops oracle_ops = {.name = "oracle",
                                               .children = oracle_children,
                                               .adopt = oracle_adopt};
 
-geodec_status geodec__bench_oracle_create(double alpha, geodec_drafter **out, geodec_err *err)
+static geodec_status oracle_create(double alpha, geodec_drafter **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     oracle *o = NULL;

@@ -17,8 +17,6 @@ typedef struct bench_drafters {
 geodec_status geodec__bench_drafters_open(const geodec_bench_plan *plan, bench_drafters *out, geodec_err *err);
 void geodec__bench_drafters_close(bench_drafters *b);
 
-/* Replays the output of plain decoding: an upper bound, not a real drafter. */
-geodec_status geodec__bench_oracle_create(double alpha, geodec_drafter **out, geodec_err *err);
 bool geodec__bench_oracle_is(const geodec_drafter *d);
 /* plain is borrowed; its stop token is proposed after its output. */
 void geodec__bench_oracle_set(geodec_drafter *d, const geodec_decoded *plain);

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-const double geodec_drafts_gates[GEODEC_GATES] = {0, 0.1, 0.25, 0.45, 0.65, 0.85};
+static const double gates[GEODEC_GATES] = {0, 0.1, 0.25, 0.45, 0.65, 0.85};
 
 static geodec_status check(const geodec_bench_plan *plan, geodec_err *err)
 {
@@ -94,7 +94,7 @@ geodec_status geodec_drafts_count(const geodec_bench_plan *plan, const geodec_ta
             geodec_decode_free(&got);
             for (int g = 0; g < GEODEC_GATES; g++)
                 for (int32_t k = 0; k < plan->n_gammas; k++) {
-                    o.gate = geodec_drafts_gates[g];
+                    o.gate = gates[g];
                     o.gamma = plan->gamma[k];
                     GEODEC_TRY(geodec_decode(target, ids, n, drafters.d[d], &o, &got, err));
                     add_gate(&out->gate[d][g][k], &got, &plain);
@@ -374,7 +374,7 @@ geodec_status geodec_drafts_write(const char *path, const geodec_provenance *p, 
     f->n = plan->n_drafters;
     f->gammas = plan->n_gammas;
     f->longest = plan->gamma[plan->n_gammas - 1];
-    f->threshold = geodec_drafts_gates;
+    f->threshold = gates;
     f->gamma = f->lengths;
     f->first_stop = share(s->first_stop, prompts);
     f->chat_stop = share(s->first_stop_chat, prompts);

@@ -10,8 +10,7 @@
 #include "measure/margin.h"
 #include "measure/rejections.h"
 
-enum { GEODEC_GATES = 6 };
-extern const double geodec_drafts_gates[GEODEC_GATES]; /* thresholds: 0, .1, .25, .45, .65, .85 */
+enum { GEODEC_GATES = 6 /* thresholds 0, .1, .25, .45, .65, .85 */ };
 
 /* One drafter, one threshold, one draft length. */
 typedef struct geodec_gate_row {

@@ -23,11 +23,6 @@ static double error_of(int64_t n, const double *confidence, const uint8_t *right
     return e / (double)n;
 }
 
-double geodec_calibration_ece(int64_t n, const double *confidence, const uint8_t *right, int32_t bins)
-{
-    return n < 1 || bins < 1 || bins > GEODEC_CALIBRATION_BINS_MAX ? NAN : error_of(n, confidence, right, NULL, bins);
-}
-
 static geodec_status check_answers(int64_t n, const double *confidence, const uint8_t *right, int32_t bins,
                                    int64_t replicates, geodec_err *err)
 {

@@ -18,11 +18,10 @@ typedef struct geodec_calibration {
     double brier;               /* mean (confidence - right)^2 */
 } geodec_calibration;
 
-/* The ECE alone. confidence [n] in 0..1, right [n] 0 or 1. 1 belongs to the last bin. NaN for n < 1. */
-double geodec_calibration_ece(int64_t n, const double *confidence, const uint8_t *right, int32_t bins);
-/* replicates: of the bootstrap and of chance. The answers of one text depend on each other; resampled one by one, the
- * interval is then too narrow. GEODEC_RANGE (n < 1, bins outside 1..1000, replicates < 1), GEODEC_NUMERIC (a confidence
- * outside 0..1), GEODEC_NOMEM. */
+/* confidence [n] in 0..1, of which 1 belongs to the last bin; right [n] 0 or 1. replicates: of the bootstrap and of
+ * chance. The answers of one text depend on each other; resampled one by one, the interval is then too narrow.
+ * GEODEC_RANGE (n < 1, bins outside 1..1000, replicates < 1), GEODEC_NUMERIC (a confidence outside 0..1),
+ * GEODEC_NOMEM. */
 geodec_status geodec_calibration_measure(int64_t n, const double *confidence, const uint8_t *right, int32_t bins,
                                          int64_t replicates, uint64_t seed, geodec_calibration *out,
                                          geodec_err *err) GEODEC_MUST_USE;

@@ -1,7 +1,5 @@
 #include "mixture/mix.h"
 
-#include "base/rng.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -133,13 +131,6 @@ geodec_mix_rule geodec_mix_defaults(void)
     return (geodec_mix_rule){.least_top = 0.6, .most_entropy = 3, .tau = 0.15, .z_low = 5, .z_high = 100};
 }
 
-bool geodec_mix_asked(const geodec_mix_rule *r, int64_t v, const double *base)
-{
-    double top;
-    (void)geodec_mix_top(v, base, &top);
-    return top < r->least_top || geodec_mix_entropy(v, base) > r->most_entropy;
-}
-
 double geodec_mix_weight(const geodec_mix_rule *r, double z)
 {
     const double w = (z - r->z_low) / (r->z_high - r->z_low);
@@ -168,53 +159,5 @@ geodec_status geodec_mix_decide(const geodec_mix_rule *r, int64_t n, int64_t v, 
         if (memory) geodec_mix_two(v, out, memory, is.weight, out);
     }
     if (report) *report = is;
-    return GEODEC_OK;
-}
-
-/* ---- the published program --------------------------------------------------------------------------------------- */
-
-geodec_mix_published geodec_mix_published_defaults(void)
-{
-    return (geodec_mix_published){.temperature = 0.5, .dropout = 0.05, .jitter = 0.01, .agree = 3};
-}
-
-static int64_t first_largest(int64_t v, const float *logits, const geodec_mix_published *o, int kind, uint64_t seed,
-                             uint64_t index)
-{
-    geodec_rng r = geodec_rng_stream(seed, geodec_rng_id(kind == 2 ? "mixture dropout" : "mixture jitter", index));
-    double most = -INFINITY;
-    int64_t at = 0;
-    for (int64_t i = 0; i < v; i++) {
-        double x = (double)logits[i];
-        if (kind == 1) x /= o->temperature;
-        if (kind == 2) x *= geodec_rng_uniform(&r) < o->dropout ? 0 : 1 / (1 - o->dropout);
-        if (kind == 3) x += o->jitter * geodec_rng_normal(&r);
-        if (x <= most) continue;
-        most = x;
-        at = i;
-    }
-    return at;
-}
-
-geodec_status geodec_mix_vote_published(const geodec_mix_published *o, int64_t v, const float *logits, uint64_t seed,
-                                        uint64_t index, geodec_mix_vote *out, geodec_err *err)
-{
-    geodec_mix_vote vote = {0};
-    if (v < 1 || !(o->temperature > 0) || !(o->dropout >= 0 && o->dropout < 1) || !(o->jitter >= 0) || o->agree < 1)
-        GEODEC_FAIL(GEODEC_RANGE, "%lld tokens, temperature %g, dropout %g, jitter %g, %d votes", (long long)v,
-                    o->temperature, o->dropout, o->jitter, (int)o->agree);
-    for (int64_t i = 0; i < v; i++)
-        if (!isfinite(logits[i])) GEODEC_FAIL(GEODEC_NUMERIC, "logit %lld is not finite", (long long)i);
-    for (int k = 0; k < 4; k++) vote.vote[k] = first_largest(v, logits, o, k, seed, index);
-    for (int k = 0; k < 4; k++) {
-        int32_t votes = 0;
-        for (int j = 0; j < 4; j++) votes += vote.vote[j] == vote.vote[k];
-        if (votes <= vote.votes) continue;
-        vote.votes = votes;
-        vote.token = vote.vote[k];
-    }
-    vote.agreed = vote.votes >= o->agree;
-    if (!vote.agreed) vote.token = vote.vote[0];
-    *out = vote;
     return GEODEC_OK;
 }

@@ -7,7 +7,6 @@
 
 #include "base/err.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum { GEODEC_MIX_MAX = 16 /* perspectives */ };
@@ -37,6 +36,8 @@ void geodec_mix_two(int64_t v, const double *a, const double *b, double w, doubl
 
 /* ---- the rule ---------------------------------------------------------------------------------------------------- */
 
+/* More perspectives are asked about a token by its base. Both tests are needed: max p = 0.6 allows an entropy of 4.8
+ * nats with 32,768 tokens. */
 typedef struct geodec_mix_rule {
     double least_top;     /* more perspectives are asked when max p is below this, or .. */
     double most_entropy;  /* .. when the entropy is above this */
@@ -46,9 +47,6 @@ typedef struct geodec_mix_rule {
 /* 0.6, 3.0 nats, 0.15 nats, and z from 5 (a find is accepted) to 100 (similarity 1). */
 geodec_mix_rule geodec_mix_defaults(void);
 
-/* Are more perspectives asked about a token with this base? Both tests are needed: max p = 0.6 allows an entropy of 4.8
- * nats with 32,768 tokens. */
-bool geodec_mix_asked(const geodec_mix_rule *r, int64_t v, const double *base);
 /* Weight of a memory's answer with this z; 0 for NaN. */
 double geodec_mix_weight(const geodec_mix_rule *r, double z);
 
@@ -65,27 +63,5 @@ typedef struct geodec_mix_report {
 geodec_status geodec_mix_decide(const geodec_mix_rule *r, int64_t n, int64_t v, const double *logp,
                                 const double *memory, double z, double *out, geodec_mix_report *report,
                                 geodec_err *err) GEODEC_MUST_USE;
-
-/* ---- the published program, for comparison ----------------------------------------------------------------------- */
-
-/* Four votes for the most probable token, all from the logits of one pass: as they are, divided by the temperature,
- * each multiplied by 0 with the probability `dropout` (others by 1 / (1 - dropout)), and with normal noise. A division
- * never changes the vote, so that three of four never vote against the base, and the token is always the base's.
- * Dropout depends on the offset of the logits, which has no meaning: a token of logit 0 is never dropped. */
-typedef struct geodec_mix_published {
-    double temperature, dropout, jitter;
-    int32_t agree; /* votes that decide */
-} geodec_mix_published;
-/* 0.5, 0.05, 0.01, 3. */
-geodec_mix_published geodec_mix_published_defaults(void);
-typedef struct geodec_mix_vote {
-    int64_t token;   /* of the largest number of votes, of equal ones the base's; the base's where they do not agree */
-    int64_t vote[4]; /* base, temperature, dropout, jitter */
-    int32_t votes;   /* for the most voted */
-    bool agreed;
-} geodec_mix_vote;
-/* Random numbers: token `index` of the seed. GEODEC_RANGE, GEODEC_NUMERIC (a logit not finite). */
-geodec_status geodec_mix_vote_published(const geodec_mix_published *o, int64_t v, const float *logits, uint64_t seed,
-                                        uint64_t index, geodec_mix_vote *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

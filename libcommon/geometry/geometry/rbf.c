@@ -391,7 +391,6 @@ void geodec_rbf_destroy(geodec_rbf *f)
 }
 
 int64_t geodec_rbf_dim(const geodec_rbf *f) { return f->n; }
-const double *geodec_rbf_site(const geodec_rbf *f, int64_t p) { return f->site + (f->place ? f->place[p] : p) * f->n; }
 const geodec_space *geodec_rbf_space(const geodec_rbf *f) { return &f->space; }
 
 /* ---- many points ----------------------------------------------------------------------------------------------- */

@@ -51,6 +51,5 @@ geodec_status geodec_rbf_create_rows(int64_t n_sites, int64_t n, const double *s
                                      geodec_err *err) GEODEC_MUST_USE;
 
 int64_t geodec_rbf_dim(const geodec_rbf *f);
-const double *geodec_rbf_site(const geodec_rbf *f, int64_t p); /* [n] */
 
 #endif

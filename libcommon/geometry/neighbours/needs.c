@@ -16,8 +16,11 @@ static int64_t slabs(const geodec_neighbours_options *o, const geodec_neighbours
     return geodec__neighbours_slabs(o, s->rows, s->d);
 }
 
-double geodec_neighbours_bytes(const geodec_neighbours_source *points, const geodec_neighbours_source *queries,
-                               const geodec_neighbours_options *o, int64_t threads)
+/* Bytes that a rank of the search allocates at most. Undivided: 16 d + 24 k + 16 a point, and the search itself or the
+ * results in order; in slabs: 24 d + 24 k + 20 a row of a slab, the search itself, and the divided points if they stay
+ * in memory. */
+static double bytes_of(const geodec_neighbours_source *points, const geodec_neighbours_source *queries,
+                       const geodec_neighbours_options *o, int64_t threads)
 {
     const geodec_neighbours_source *q = queries ? queries : points;
     const int64_t ns = slabs(o, points), ms = slabs(o, q), n = (points->rows + ns - 1) / ns,
@@ -117,7 +120,7 @@ geodec_status geodec_neighbours_needs(const geodec_neighbours_source *p, const g
     geodec_needs_size(needs, "slabs", (double)divided);
     geodec_needs_size(needs, "ranks", (double)ranks);
     geodec_needs_size(needs, "pilot_queries", (double)cost.queries);
-    geodec_needs_memory(needs, "search", geodec_neighbours_bytes(p, q, o, geodec_pool_threads(pool)));
+    geodec_needs_memory(needs, "search", bytes_of(p, q, o, geodec_pool_threads(pool)));
     geodec_needs_time(needs, "points", (divided > 1 ? 3 : 1) * read, 0);
     geodec_needs_time(needs, "order", cost.order * larger_set, cost.fixed * larger_set);
     geodec_needs_time(needs, "search", 0, query * (double)rows / ranks);

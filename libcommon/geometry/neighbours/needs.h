@@ -6,11 +6,6 @@
 #include "neighbours/neighbours.h"
 #include "neighbours/search.h"
 
-/* Bytes that a rank of the search allocates at most. Undivided: 16 d + 24 k + 16 a point, and the search itself or the
- * results in order; in slabs: 24 d + 24 k + 20 a row of a slab, the search itself, and the divided points if they stay
- * in memory. */
-double geodec_neighbours_bytes(const geodec_neighbours_source *points, const geodec_neighbours_source *queries,
-                               const geodec_neighbours_options *o, int64_t threads);
 /* Adds sizes, memory and time of a rank's search. All points are read, unless they have more than 2^26 coordinates;
  * then a part of them is, evenly spaced, and the time of a query grows with the square root of the number of points (in
  * proportion to it in more than 32 dimensions; docs/results/scaling.md has the exponents that were measured). A divided

@@ -2,8 +2,6 @@
 
 #include "artifact/binding.h"
 
-#include <string.h>
-
 #define AT(m) GEODEC_AT(geodec_neighbours, m)
 #define IN(m) GEODEC_IN(geodec_neighbours, m)
 static const geodec_field fields[] = {
@@ -49,18 +47,4 @@ geodec_status geodec_neighbours_append(geodec_artifact *a, int64_t rows, const i
 geodec_status geodec_neighbours_finish(const geodec_neighbours *n, geodec_artifact *a, geodec_err *err)
 {
     return geodec_artifact_save(a, n, err);
-}
-
-geodec_status geodec_neighbours_read(const geodec_artifact *a, geodec_neighbours *out, geodec_err *err)
-{
-    geodec_neighbours n = {0};
-    GEODEC_PASS(geodec_artifact_load(a, &n, err));
-    *out = n;
-    return GEODEC_OK;
-}
-
-void geodec_neighbours_clear(geodec_neighbours *n)
-{
-    geodec_artifact_clear(&geodec_neighbours_kind, n);
-    memset(n, 0, sizeof *n);
 }

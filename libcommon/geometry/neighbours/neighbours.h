@@ -27,7 +27,5 @@ geodec_status geodec_neighbours_append(geodec_artifact *a, int64_t rows, const i
                                        geodec_err *err) GEODEC_MUST_USE;
 /* Writes the attributes after the rows; the caller commits. */
 geodec_status geodec_neighbours_finish(const geodec_neighbours *n, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec_neighbours_read(const geodec_artifact *a, geodec_neighbours *out, geodec_err *err) GEODEC_MUST_USE;
-void geodec_neighbours_clear(geodec_neighbours *n);
 
 #endif

@@ -18,7 +18,8 @@ static uint64_t mix(uint64_t h)
     return h ? h : 1;
 }
 
-geodec__count *geodec__control_find(const geodec__counts *t, uint64_t key)
+/* The entry of a nonzero key; it is empty if the table does not have the key. The table must not be full. */
+static geodec__count *find(const geodec__counts *t, uint64_t key)
 {
     int64_t k = (int64_t)(key & (uint64_t)(t->room - 1));
     while (t->e[k].key && t->e[k].key != key) k = (k + 1) & (t->room - 1);
@@ -27,7 +28,7 @@ geodec__count *geodec__control_find(const geodec__counts *t, uint64_t key)
 
 geodec__count *geodec__control_add(geodec__counts *t, uint64_t key)
 {
-    geodec__count *e = geodec__control_find(t, key);
+    geodec__count *e = find(t, key);
     t->used += e->key == 0;
     e->key = key;
     return e;
@@ -40,7 +41,7 @@ geodec_status geodec__control_reserve(geodec__counts *t, int64_t more, geodec_er
         geodec__counts bigger = {.room = t->room ? 2 * t->room : 1 << 12, .used = t->used};
         GEODEC_NEW(bigger.e, bigger.room);
         for (int64_t i = 0; i < t->room; i++)
-            if (t->e[i].key) *geodec__control_find(&bigger, t->e[i].key) = t->e[i];
+            if (t->e[i].key) *find(&bigger, t->e[i].key) = t->e[i];
         geodec_mem_free(t->e);
         *t = bigger;
     }
@@ -93,10 +94,9 @@ static void add_bits(const geodec__counts *t, const uint16_t *s, int64_t n, int 
         int m = context_keys(s, i, order, key);
         double p = 1.0 / SYMBOLS;
         for (int k = 0; k <= order; k++) {
-            const geodec__count *c = k <= m ? geodec__control_find(t, key[k]) : NULL;
+            const geodec__count *c = k <= m ? find(t, key[k]) : NULL;
             if (c && c->key)
-                p = (geodec__control_find(t, pair_key(key[k], s[i]))->count + c->distinct * p) /
-                    ((double)c->count + c->distinct);
+                p = (find(t, pair_key(key[k], s[i]))->count + c->distinct * p) / ((double)c->count + c->distinct);
             else
                 m = -1; /* a longer context has not occurred either */
             bits[k] -= log2(p);

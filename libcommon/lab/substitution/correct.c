@@ -18,10 +18,10 @@ enum { MAX_N = GEODEC_RBF_MAX_N, STEPS = 8 };
 
 static const double phi_norm_max = 100; /* |Phi|_F above which the propagator counts as broken */
 
-const double geodec_substitution_shares[GEODEC_SUBSTITUTION_SHARES] = {0.05, 0.1, 0.25, 0.5, 1};
+static const double shares[GEODEC_SUBSTITUTION_SHARES] = {0.05, 0.1, 0.25, 0.5, 1};
 
-const char *const geodec_substitution_method_names[] = {"stay",  "linear",     "copy",  "copy_near", "copy_whole",
-                                                        "shift", "propagator", "other", NULL};
+static const char *const names[] = {"stay",  "linear",     "copy",  "copy_near", "copy_whole",
+                                    "shift", "propagator", "other", NULL};
 
 typedef struct work {
     const geodec_substitution_data *s;
@@ -189,7 +189,7 @@ geodec_status geodec_substitution_figures(const geodec_substitution_data *s, con
     geodec_stats_sort(Q, sorted);
     for (int64_t q = 0; q < Q; q++) step[q] = sqrt(geodec__gap2(s->d, s->truth + q * s->d, s->query + q * s->d));
     for (int c = 0; c < GEODEC_SUBSTITUTION_SHARES; c++) {
-        const int64_t count = (int64_t)fmax(1, ceil(geodec_substitution_shares[c] * (double)Q));
+        const int64_t count = (int64_t)fmax(1, ceil(shares[c] * (double)Q));
         f.radius[c] = sorted[count - 1];
         for (int k = 0; k < GEODEC_SUBSTITUTES; k++) {
             const uint64_t stream = geodec_rng_id("substitution", (uint64_t)(k * GEODEC_SUBSTITUTION_SHARES + c));
@@ -245,7 +245,7 @@ static const geodec_field fields[] = {
 };
 
 static const geodec_attr attrs[] = {
-    {"kinds", GEODEC_ATTR_STR, 0, "names along K, separated by commas", GEODEC_LIST(geodec_substitution_method_names)},
+    {"kinds", GEODEC_ATTR_STR, 0, "names along K, separated by commas", GEODEC_LIST(names)},
     {"records", GEODEC_ATTR_I64, 0, "pairs of consecutive states, of training texts", IN(s.records)},
     {"queries", GEODEC_ATTR_I64, 0, "states of held-out texts", IN(s.queries)},
     {"n", GEODEC_ATTR_I64, 0, "dimension of the chart", IN(s.n)},
@@ -271,7 +271,7 @@ geodec_status geodec_substitution_write(const geodec_substitution *s, const char
 {
     report r = {.s = *s, .split = split};
     for (int c = 0; c < GEODEC_SUBSTITUTION_SHARES; c++) {
-        r.share[c] = geodec_substitution_shares[c];
+        r.share[c] = shares[c];
         r.speedup[c] = geodec_substitution_speedup(s, r.share[c]);
         r.assumed[c] = 1 / (1 - 0.5 * r.share[c]);
     }
@@ -289,9 +289,8 @@ void geodec_substitution_say(const geodec_hooks *hooks, const geodec_substitutio
             hooks, GEODEC_LOG_INFO,
             "%-10s error %.3f [%.3f, %.3f] steps, same token %4.1f %% [%.1f, %.1f]; of the nearest 10 %%: %.3f, "
             "%4.1f %%",
-            geodec_substitution_method_names[k], s->error[k][ALL].value, s->error[k][ALL].low, s->error[k][ALL].high,
-            100 * s->agree[k][ALL].value, 100 * s->agree[k][ALL].low, 100 * s->agree[k][ALL].high, s->error[k][1].value,
-            100 * s->agree[k][1].value);
+            names[k], s->error[k][ALL].value, s->error[k][ALL].low, s->error[k][ALL].high, 100 * s->agree[k][ALL].value,
+            100 * s->agree[k][ALL].low, 100 * s->agree[k][ALL].high, s->error[k][1].value, 100 * s->agree[k][1].value);
     if (s->full_us > 0)
         geodec_hooks_log(hooks, GEODEC_LOG_INFO,
                          "a step %.0f us, its head %.0f us, a lookup %.1f us: substituting all %.1f x, a tenth %.2f x",

@@ -34,7 +34,6 @@ typedef enum geodec_substitution_method {
     GEODEC_SUBSTITUTE_OTHER,
     GEODEC_SUBSTITUTES
 } geodec_substitution_method;
-extern const char *const geodec_substitution_method_names[]; /* "stay", .. by number, then NULL */
 
 typedef struct geodec_substitution_data {
     int64_t records, queries, n, d;
@@ -57,9 +56,7 @@ geodec_status geodec_substitution_predict(const geodec_substitution_data *s, dou
                                           geodec_substitution_predictions *out, geodec_err *err) GEODEC_MUST_USE;
 void geodec_substitution_clear(geodec_substitution_predictions *p);
 
-enum { GEODEC_SUBSTITUTION_SHARES = 5 };
-/* 5, 10, 25, 50 and 100 % of the queries. */
-extern const double geodec_substitution_shares[GEODEC_SUBSTITUTION_SHARES];
+enum { GEODEC_SUBSTITUTION_SHARES = 5 /* 5, 10, 25, 50 and 100 % of the queries */ };
 typedef struct geodec_substitution {
     int64_t records, queries, n, broken;
     double radius[GEODEC_SUBSTITUTION_SHARES];                             /* largest g-distance of the share */

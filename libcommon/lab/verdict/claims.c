@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const geodec_claim_words[] = {"reproduced", "not reproduced", "artefact",    "refuted",
-                                          "holds",      "untestable",     "undecidable", NULL};
+static const char *const vocabulary[] = {"reproduced", "not reproduced", "artefact",    "refuted",
+                                         "holds",      "untestable",     "undecidable", NULL};
 static const char *const neutral[] = {"untestable", "undecidable", NULL};
 static const char *const letters[] = {"P", "R", "E", "M", "C"};
 enum { LETTERS = 5 };
@@ -175,7 +175,7 @@ static geodec_status check_row(geodec_claim *c, const char *rule, geodec_err *er
         GEODEC_TRY(geodec_reference_check(c->reference[k], &by_index, err));
         if (by_index) GEODEC_THROW(GEODEC_FORMAT, "'%.100s': a row of a table is chosen by key", c->reference[k]);
     }
-    GEODEC_TRY(geodec_rule_parse(rule, geodec_claim_words, &c->rule, err));
+    GEODEC_TRY(geodec_rule_parse(rule, vocabulary, &c->rule, err));
     c->percent = strchr(c->published, '%') && strstr(rule, "100 *");
     GEODEC_TRY(check_needs(c, err));
     GEODEC_TRY(fresh(c, values, err));

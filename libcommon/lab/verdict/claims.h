@@ -12,7 +12,6 @@
 #include "lab/verdict/rule.h"
 #include "lab/verdict/values.h"
 
-extern const char *const geodec_claim_words[]; /* NULL at the end */
 /* The word of a row with a broken reference. */
 #define GEODEC_CLAIM_BROKEN "error"
 

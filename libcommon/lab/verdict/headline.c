@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const geodec_headline_words[] = {"holds", "mixed", "refuted", "broken", "none", NULL};
+static const char *const vocabulary[] = {"holds", "mixed", "refuted", "broken", "none", NULL};
 static const char *const neutral[] = {"none", NULL};
 enum { ITEMS_TEXT = 8192 };
 
@@ -244,7 +244,7 @@ static geodec_status check_row(geodec_headline_row *row, const char *rule, const
     geodec_values *values = NULL;
     bool found[GEODEC_RULE_BRANCHES];
     GEODEC_NEW(values, 1);
-    GEODEC_TRY(geodec_rule_parse(rule, geodec_headline_words, &row->rule, err));
+    GEODEC_TRY(geodec_rule_parse(rule, vocabulary, &row->rule, err));
     GEODEC_TRY(geodec_headline_values(row, NULL, "", values, err));
     GEODEC_TRY(check_names(row, values, err));
     if (values->n == 0) GEODEC_THROW(GEODEC_FORMAT, "a row without values");

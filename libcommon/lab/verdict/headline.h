@@ -28,7 +28,6 @@
 #define GEODEC_NOT_MEASURED "not measured"
 #define GEODEC_UNKNOWN_MOST 0.1 /* share of unknown tokens of a text that is still measured */
 enum { GEODEC_LEAST_ITEMS = 4 };
-extern const char *const geodec_headline_words[]; /* NULL at the end */
 
 /* NAME >= number: units. */
 typedef struct geodec_least {

@@ -64,7 +64,8 @@ static void whole_path(const geodec_references *r, const char *file, char *path,
     (void)snprintf(path, room, "%s%s%s", file[0] == '/' ? "" : r->root, file[0] == '/' ? "" : "/", file);
 }
 
-bool geodec_reference_reason(const geodec_references *r, const char *file, char reason[GEODEC_REFERENCE_MAX])
+/* The reason why FILE was not measured: the first line of FILE.not-measured; false when there is none. */
+static bool not_measured(const geodec_references *r, const char *file, char reason[GEODEC_REFERENCE_MAX])
 {
     char path[2 * GEODEC_REFERENCE_MAX + 16];
     whole_path(r, file, path, sizeof path - 16);
@@ -83,7 +84,7 @@ static geodec_status file_of(geodec_references *r, const char *file, opened **ou
     geodec_status st = GEODEC_OK;
     char reason[GEODEC_REFERENCE_MAX];
     opened f = {.path = NULL};
-    if (geodec_reference_reason(r, file, reason)) GEODEC_THROW(GEODEC_NOTFOUND, "%s", reason);
+    if (not_measured(r, file, reason)) GEODEC_THROW(GEODEC_NOTFOUND, "%s", reason);
     whole_path(r, file, r->path, sizeof r->path);
     for (int k = 0; k < r->n; k++)
         if (strcmp(r->file[k].path, r->path) == 0) {

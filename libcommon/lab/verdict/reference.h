@@ -35,8 +35,6 @@ void geodec_references_close(geodec_references *r); /* NULL ok */
  * several rows, a damaged file). */
 geodec_status geodec_reference_read(geodec_references *r, const char *text, char value[GEODEC_REFERENCE_MAX],
                                     geodec_err *err) GEODEC_MUST_USE;
-/* The reason why FILE was not measured: the first line of FILE.not-measured; false when there is none. */
-bool geodec_reference_reason(const geodec_references *r, const char *file, char reason[GEODEC_REFERENCE_MAX]);
 /* The artifact of the file in a reference, for its provenance. */
 geodec_status geodec_reference_artifact(geodec_references *r, const char *file, const geodec_artifact **out,
                                         geodec_err *err) GEODEC_MUST_USE;

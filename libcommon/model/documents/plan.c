@@ -7,17 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-geodec_plan_sizes geodec_plan_sizes_defaults(void)
-{
-    return (geodec_plan_sizes){.tokens = 30000,
-                               .points = 2000,
-                               .store_texts = 768,
-                               .store_length = 256,
-                               .prompts = 100,
-                               .prompt_length = 16,
-                               .new_tokens = 128};
-}
-
 void geodec_plan_prompts(int64_t have, int64_t *count, int64_t *length)
 {
     if (have < 1) {

@@ -25,9 +25,6 @@ typedef struct geodec_plan_sizes {
     int64_t tokens, points, store_texts, store_length, prompts, prompt_length, new_tokens; /* all >= 1 */
 } geodec_plan_sizes;
 
-/* The sizes of a full run. */
-geodec_plan_sizes geodec_plan_sizes_defaults(void);
-
 typedef struct geodec_plan_model {
     int64_t context, layers, width, vocabulary;
     bool bos; /* texts begin with BOS by the vocabulary's rule */

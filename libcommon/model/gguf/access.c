@@ -21,7 +21,7 @@ static const struct {
 };
 
 size_t geodec__gguf_width(uint32_t kind) { return kind < GGUF_KINDS ? kinds[kind].width : 0; }
-const char *geodec__gguf_kind_name(uint32_t kind) { return kind < GGUF_KINDS ? kinds[kind].name : "unknown"; }
+static const char *kind_name(uint32_t kind) { return kind < GGUF_KINDS ? kinds[kind].name : "unknown"; }
 
 static int compare_key(const void *name, const void *row)
 {
@@ -96,7 +96,7 @@ static geodec_status wrong_kind(const geodec_gguf *g, const geodec__gguf_key *k,
 {
     const bool array = k->kind == GGUF_ARRAY;
     GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%.100s' is %s%s, not %s", g->path, k->name,
-                array ? "an array of " : "of type ", geodec__gguf_kind_name(array ? k->element : k->kind), wanted);
+                array ? "an array of " : "of type ", kind_name(array ? k->element : k->kind), wanted);
 }
 
 /* ANY: of any kind. */

@@ -61,9 +61,8 @@ struct geodec_gguf {
     geodec_gguf_tensor **tensor_order; /* by name */
 };
 
-/* Bytes of a fixed-size value, 0 for strings, arrays and unknown kinds; its name, "unknown" outside the list. */
+/* Bytes of a fixed-size value, 0 for strings, arrays and unknown kinds. */
 size_t geodec__gguf_width(uint32_t kind);
-const char *geodec__gguf_kind_name(uint32_t kind);
 /* One file alone, a part of a split model too. */
 geodec_status geodec__gguf_open_one(const char *path, geodec_gguf **out, geodec_err *err) GEODEC_MUST_USE;
 /* Opens the other parts where g is the first of several (split.c). */

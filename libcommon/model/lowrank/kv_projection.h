@@ -52,9 +52,6 @@ geodec_status geodec_kv_projection_apply(const geodec_kv_projection *p, geodec_m
 extern const geodec_kind geodec_kv_projection_kind;
 geodec_status geodec_kv_projection_write(const geodec_kv_projection *p, geodec_artifact *a,
                                          geodec_err *err) GEODEC_MUST_USE;
-/* The members that apply uses, checked against the model. GEODEC_CHECKSUM: made for another model. */
-geodec_status geodec_kv_projection_read(const geodec_artifact *a, const geodec_model *m, geodec_kv_projection *out,
-                                        geodec_err *err) GEODEC_MUST_USE;
 /* Opens, reads and applies the artifact. */
 geodec_status geodec_kv_projection_load(const char *path, geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 

@@ -93,8 +93,9 @@ static geodec_status check_side(const geodec_artifact *a, const geodec_kv_projec
     return GEODEC_OK;
 }
 
-geodec_status geodec_kv_projection_read(const geodec_artifact *a, const geodec_model *m, geodec_kv_projection *out,
-                                        geodec_err *err)
+/* The members that apply uses, checked against the model. GEODEC_CHECKSUM: made for another model. */
+static geodec_status read_factors(const geodec_artifact *a, const geodec_model *m, geodec_kv_projection *out,
+                                  geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = geodec_model_configuration(m);
@@ -117,7 +118,7 @@ geodec_status geodec_kv_projection_load(const char *path, geodec_model *m, geode
     geodec_artifact *a = NULL;
     geodec_kv_projection p = {0};
     GEODEC_TRY(geodec_artifact_open(&geodec_kv_projection_kind, path, &a, err));
-    GEODEC_TRY(geodec_kv_projection_read(a, m, &p, err));
+    GEODEC_TRY(read_factors(a, m, &p, err));
     GEODEC_TRY_MSG(geodec_kv_projection_apply(&p, m, err), "%s", path);
 done:
     geodec_kv_projection_clear(&p);

@@ -109,9 +109,6 @@ int64_t geodec_projection_rank(const geodec_projection_options *o, int64_t width
 /* The projection artifact. */
 extern const geodec_kind geodec_projection_kind;
 geodec_status geodec_projection_write(const geodec_projection *p, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
-/* The members that apply uses, with every index checked against the model. GEODEC_CHECKSUM: made for another model. */
-geodec_status geodec_projection_read(const geodec_artifact *a, const geodec_model *m, geodec_projection *out,
-                                     geodec_err *err) GEODEC_MUST_USE;
 /* Opens, reads and applies the artifact. */
 geodec_status geodec_projection_load(const char *path, geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 

@@ -136,8 +136,9 @@ geodec_status geodec__projection_finite(const geodec_artifact *a, const char *fi
     return GEODEC_OK;
 }
 
-geodec_status geodec_projection_read(const geodec_artifact *a, const geodec_model *m, geodec_projection *out,
-                                     geodec_err *err)
+/* The members that apply uses, with every index checked against the model. GEODEC_CHECKSUM: made for another model. */
+static geodec_status read_factors(const geodec_artifact *a, const geodec_model *m, geodec_projection *out,
+                                  geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_projection p = {0};
@@ -158,7 +159,7 @@ geodec_status geodec_projection_load(const char *path, geodec_model *m, geodec_e
     geodec_artifact *a = NULL;
     geodec_projection p = {0};
     GEODEC_TRY(geodec_artifact_open(&geodec_projection_kind, path, &a, err));
-    GEODEC_TRY(geodec_projection_read(a, m, &p, err));
+    GEODEC_TRY(read_factors(a, m, &p, err));
     GEODEC_TRY_MSG(geodec_projection_apply(&p, m, err), "%s", path);
 done:
     geodec_projection_clear(&p);

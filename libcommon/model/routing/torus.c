@@ -1,7 +1,5 @@
 #include "routing/torus.h"
 
-#include "base/mem.h"
-
 #include <math.h>
 #include <stdlib.h>
 
@@ -38,25 +36,6 @@ float geodec_torus_distance2(const float a[AXES], const float b[AXES])
     return sum;
 }
 
-void geodec_torus_move(const float a[AXES], const float b[AXES], float out[AXES])
-{
-    for (int i = 0; i < AXES; i++) out[i] = wrapped(a[i] + b[i]);
-}
-
-int32_t geodec_torus_nearest(const float *position, int32_t n, const float z[AXES])
-{
-    int32_t best = 0;
-    float least = INFINITY;
-    for (int32_t e = 0; e < n; e++) {
-        const float d = geodec_torus_distance2(z, position + (int64_t)AXES * e);
-        if (d < least) {
-            least = d;
-            best = e;
-        }
-    }
-    return best;
-}
-
 /* The neighbour of id one step up an axis, or -1 when that edge is counted from the other end or there is none. */
 static int32_t step_up(const int32_t size[AXES], int32_t id, int axis)
 {
@@ -88,29 +67,4 @@ int64_t geodec_torus_edges(const int32_t size[AXES], int32_t (*edge)[2])
         }
     if (edge) qsort(edge, (size_t)count, sizeof *edge, by_ends);
     return count;
-}
-
-static int by_count(const void *x, const void *y)
-{
-    const int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-    return (a > b) - (a < b);
-}
-
-geodec_status geodec_torus_gini(const int64_t *count, int64_t n, double *gini, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int64_t *sorted = NULL;
-    double weighted = 0, total = 0;
-    if (n < 1) GEODEC_THROW(GEODEC_INVAL, "no counts");
-    GEODEC_NEW(sorted, n);
-    for (int64_t i = 0; i < n; i++) sorted[i] = count[i];
-    qsort(sorted, (size_t)n, sizeof *sorted, by_count);
-    for (int64_t i = 0; i < n; i++) {
-        weighted += (double)(2 * (i + 1) - n - 1) * (double)sorted[i];
-        total += (double)sorted[i];
-    }
-    *gini = total > 0 ? weighted / ((double)n * total) : 0;
-done:
-    geodec_mem_free(sorted);
-    return st;
 }

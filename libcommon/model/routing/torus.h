@@ -10,8 +10,6 @@
 #ifndef GEODEC_PERSPECTIVE_ROUTING_TORUS_H
 #define GEODEC_PERSPECTIVE_ROUTING_TORUS_H
 
-#include "base/err.h"
-
 #include <stdint.h>
 
 enum { GEODEC_TORUS_AXES = 3, GEODEC_TORUS_EXPERTS = 4096 };
@@ -27,18 +25,10 @@ void geodec_torus_place(const int32_t size[GEODEC_TORUS_AXES], int32_t id, float
 void geodec_torus_project(geodec_torus_projection p, const float *u, float z[GEODEC_TORUS_AXES]);
 /* Squared distance on the torus. */
 float geodec_torus_distance2(const float a[GEODEC_TORUS_AXES], const float b[GEODEC_TORUS_AXES]);
-/* a + b on the torus. */
-void geodec_torus_move(const float a[GEODEC_TORUS_AXES], const float b[GEODEC_TORUS_AXES],
-                       float out[GEODEC_TORUS_AXES]);
-/* Id of the nearest of n positions [n][3], the lowest on ties. */
-int32_t geodec_torus_nearest(const float *position, int32_t n, const float z[GEODEC_TORUS_AXES]);
 
 /* Neighbours are the edges of the lattice, by ascending (a, b), a < b: steps of one along an axis, with wrapping (an
  * axis of two has one edge between its two, an axis of one has none). Returns their number; edge [..][2] may be NULL.
  * On 8 x 4 x 4: 384. */
 int64_t geodec_torus_edges(const int32_t size[GEODEC_TORUS_AXES], int32_t (*edge)[2]);
-
-/* Gini coefficient of n counts: 0 equal, (n - 1) / n all in one; 0 when all are 0. GEODEC_NOMEM. */
-geodec_status geodec_torus_gini(const int64_t *count, int64_t n, double *gini, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

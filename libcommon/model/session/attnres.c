@@ -15,7 +15,8 @@ bool geodec_attnres_on(const geodec_attnres *a)
     return a->damp > 0 || a->rescale > 0 || a->depth_attn > 0 || a->block_softmax > 0;
 }
 
-geodec_status geodec_attnres_check(const geodec_attnres *a, geodec_err *err)
+/* Checks ranges and combinations. GEODEC_RANGE, GEODEC_INVAL. */
+static geodec_status check(const geodec_attnres *a, geodec_err *err)
 {
     const double strength[] = {a->damp, a->rescale, a->depth_attn, a->block_softmax};
     int on = 0;
@@ -107,7 +108,7 @@ geodec_status geodec_attnres_parse(const char *text, geodec_attnres *out, geodec
         if (!at[n]) break;
         at += n + 1;
     }
-    GEODEC_PASS(geodec_attnres_check(out, err));
+    GEODEC_PASS(check(out, err));
     return GEODEC_OK;
 }
 
@@ -147,7 +148,7 @@ geodec_status geodec__attnres_create(geodec_session *s, const geodec_attnres *ho
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     geodec__attnres *a = NULL;
-    GEODEC_TRY(geodec_attnres_check(how, err));
+    GEODEC_TRY(check(how, err));
     if (!geodec_attnres_on(how)) goto done;
     GEODEC_NEW(a, 1);
     a->how = *how;

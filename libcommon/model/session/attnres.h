@@ -37,8 +37,6 @@ bool geodec_attnres_on(const geodec_attnres *a);
  *   block_softmax:0.35   block_softmax:0.35:blocks=8:tau=1:query=zero
  * Defaults: window 16, blocks 8, tau 1, query state. NULL or "off": off. GEODEC_INVAL. */
 geodec_status geodec_attnres_parse(const char *text, geodec_attnres *out, geodec_err *err) GEODEC_MUST_USE;
-/* Checks ranges and combinations. GEODEC_RANGE, GEODEC_INVAL. */
-geodec_status geodec_attnres_check(const geodec_attnres *a, geodec_err *err) GEODEC_MUST_USE;
 /* The text with all keys, "off" when nothing is on. */
 void geodec_attnres_text(const geodec_attnres *a, char text[GEODEC_ATTNRES_TEXT]);
 

@@ -162,8 +162,9 @@ void geodec__experts_choose(const geodec_session *s, const geodec__layer *layer,
     memset(p, 0, (size_t)geodec__pad(c->n_expert) * sizeof *p);
 }
 
-void geodec__experts_choose_row(const geodec_session *s, const geodec__layer *layer, int32_t index, int64_t r, float *p,
-                                int32_t *id, float *weight)
+/* The experts of row r of a pass, whose route may be another one than the rule's (tail.h). */
+static void choose_row(const geodec_session *s, const geodec__layer *layer, int32_t index, int64_t r, float *p,
+                       int32_t *id, float *weight)
 {
     const geodec_model_config *c = &s->model->config;
     const geodec_tail_route route = s->tail->route[r];
@@ -284,7 +285,7 @@ void geodec__experts_route(geodec_session *s, const geodec__layer *layer, int32_
         int32_t *id = s->expert_id + at + r * per_row;
         float *weight = s->expert_weight + at + r * per_row;
         if (s->tail)
-            geodec__experts_choose_row(s, layer, index, r, s->router_row[r], id, weight);
+            choose_row(s, layer, index, r, s->router_row[r], id, weight);
         else
             geodec__experts_choose(s, layer, s->router_row[r], id, weight);
     }

@@ -16,7 +16,8 @@
 /* Numbers of a row of the stream, and of the sums. */
 static int64_t stride_of(const geodec_session *s) { return geodec__apart(s->model->config.d_model); }
 
-int64_t geodec__layer_pass_row_bytes(const geodec_session *s)
+/* Bytes that a row takes between the halves of a layer. */
+static int64_t row_bytes(const geodec_session *s)
 {
     const geodec_model_config *c = &s->model->config;
     const int64_t pointers = 2 * (int64_t)sizeof(float *), choices = (int64_t)c->n_expert_used;
@@ -29,7 +30,7 @@ int64_t geodec__layer_pass_least_bytes(const geodec_session *s)
     enum { LEAST = 960 /* rows; with one captured state of each */ };
     const int64_t rows = geodec__min(geodec__min(s->max_pass, s->n_ctx), LEAST),
                   state = 4 * (int64_t)s->model->config.d_model;
-    return rows > s->max_batch ? rows * (geodec__layer_pass_row_bytes(s) + state + 8) : 0;
+    return rows > s->max_batch ? rows * (row_bytes(s) + state + 8) : 0;
 }
 
 /* Observers see whole batches, and some forms of the stream and the cache belong to the rows of a session. */
@@ -60,7 +61,7 @@ int32_t geodec_session_pass_rows(const geodec_session *s, int64_t wanted, int64_
     const geodec__streamed *t = s->model->streamed;
     if (!t->stream) return (int32_t)all; /* read through a map */
     const geodec_stream_room room = geodec_stream_room_of(t->stream);
-    const int64_t row = geodec__layer_pass_row_bytes(s) + beside;
+    const int64_t row = row_bytes(s) + beside;
     const int64_t own = geodec__min(all, room.free / row), rows = geodec__min(all, (room.free + room.lendable) / row);
     const int64_t lent = rows * row > room.free ? (rows * row - room.free + t->slot_bytes - 1) / t->slot_bytes : 0;
     const double experts = (double)t->plan.experts, left = (double)room.left;
@@ -89,7 +90,7 @@ int32_t geodec__layer_pass_most(const geodec_session *s, int64_t wanted, const g
     if (all <= s->max_batch || !possible(s)) return s->max_batch;
     if (!s->model->streamed->stream) return (int32_t)all;
     const geodec_stream_room room = geodec_stream_room_of(s->model->streamed->stream);
-    const int64_t row = geodec__layer_pass_row_bytes(s) + captured_bytes(s, c);
+    const int64_t row = row_bytes(s) + captured_bytes(s, c);
     const int64_t rows = geodec__min(all, (room.free + room.lendable) / row);
     return rows > s->max_batch ? (int32_t)rows : s->max_batch;
 }
@@ -161,7 +162,7 @@ static geodec_status reserve(pass *p, geodec_err *err)
     const geodec_session *s = p->s;
     const geodec_model_config *c = &s->model->config;
     const int64_t n = p->b->n, stride = stride_of(s), choices = n * c->n_expert_used;
-    p->bytes = n * geodec__layer_pass_row_bytes(s);
+    p->bytes = n * row_bytes(s);
     p->memory = geodec_mem_map(p->bytes);
     if (!p->memory) GEODEC_THROW(GEODEC_NOMEM, "no memory for a pass of %lld rows", (long long)n);
     float *rows = (float *)(void *)p->memory;
@@ -365,7 +366,7 @@ geodec_status geodec__layer_pass(geodec_session *s, const geodec_batch *b, float
     pass p = {.s = s, .b = b};
     bool lent = false;
     GEODEC_TRY(geodec__recurrence_read_again(s, s->length, err));
-    const int64_t bytes = b->n * (geodec__layer_pass_row_bytes(s) + captured_bytes(s, c));
+    const int64_t bytes = b->n * (row_bytes(s) + captured_bytes(s, c));
     if (stream && !(lent = geodec_stream_lend(stream, bytes)))
         GEODEC_THROW(GEODEC_LIMIT, "a budget without room for a pass of %d rows", b->n);
     GEODEC_TRY(reserve(&p, err));

@@ -8,8 +8,6 @@ enum {
     GEODEC__LAYER_PASS_ROWS = 256 /* of an expert at a time */
 };
 
-/* Bytes that a row takes between the halves of a layer. */
-int64_t geodec__layer_pass_row_bytes(const geodec_session *s);
 /* Bytes of the rows for which the smallest budget has room; 0: passes are batches. */
 int64_t geodec__layer_pass_least_bytes(const geodec_session *s);
 /* Rows of a chain of `wanted` that the budget has room for now, with what is captured of them (NULL: nothing); at least

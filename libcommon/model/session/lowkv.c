@@ -128,8 +128,6 @@ done:
     return st;
 }
 
-bool geodec_model_kv_factored(const geodec_model *m) { return m->low != NULL; }
-
 /* ---- in a session ----------------------------------------------------------------------------------------------- */
 
 void geodec__lowkv_shape(const geodec_model *m, geodec__cache *a)

@@ -28,6 +28,5 @@ typedef struct geodec_kv_factors {
  * GEODEC_NUMERIC, GEODEC_INVAL (done already), GEODEC_NOMEM. */
 geodec_status geodec_model_kv_factor(geodec_model *m, const geodec_kv_factors *f, bool half,
                                      geodec_err *err) GEODEC_MUST_USE;
-bool geodec_model_kv_factored(const geodec_model *m);
 
 #endif

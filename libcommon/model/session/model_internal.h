@@ -225,9 +225,6 @@ void geodec__router_scores(geodec_session *s, const geodec__layer *layer, const 
                            int64_t n);
 /* Router and choice of the experts of all n rows of s->input. */
 void geodec__experts_route(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n);
-/* The same for row r of a pass, whose route may be another one (tail.h). */
-void geodec__experts_choose_row(const geodec_session *s, const geodec__layer *layer, int32_t index, int64_t r, float *p,
-                                int32_t *id, float *weight);
 /* Chooses for one row. p [2 pad(n_expert)]: the router's scores, overwritten. id, weight [n_expert_used], best first;
  * ties go to the lowest id. */
 void geodec__experts_choose(const geodec_session *s, const geodec__layer *layer, float *p, int32_t *id, float *weight);

@@ -20,11 +20,6 @@ geodec_closed_form_times geodec_closed_form_of(const geodec_closed_form *f)
                                       .wall = bytes / f->bandwidth};
 }
 
-double geodec_closed_form_distinct(int32_t experts, int32_t used, double n)
-{
-    return experts * (1 - pow(1 - (double)used / experts, n));
-}
-
 const geodec_closed_form_model *geodec_closed_form_models(int32_t *n)
 {
     /* blobs: weights of three matrices at the bytes of a block of 32, 18 for Q4_0 and 34 for Q8_0 */

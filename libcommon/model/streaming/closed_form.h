@@ -29,9 +29,6 @@ typedef struct geodec_closed_form_times {
 } geodec_closed_form_times;
 geodec_closed_form_times geodec_closed_form_of(const geodec_closed_form *f);
 
-/* Expected distinct experts of n tokens, of which each uses `used` of `experts` at random: E (1 - (1 - K/E)^n). */
-double geodec_closed_form_distinct(int32_t experts, int32_t used, double n);
-
 /* Public models as stores. */
 typedef struct geodec_closed_form_model {
     const char *name;

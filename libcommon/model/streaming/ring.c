@@ -47,8 +47,6 @@ void geodec_ring_destroy(geodec_ring *r)
     geodec_mem_free(r);
 }
 
-int32_t geodec_ring_room(const geodec_ring *r) { return (int32_t)(r->mask + 1); }
-
 bool geodec_ring_push(geodec_ring *r, const void *element)
 {
     const uint32_t at = atomic_load_explicit(&r->pushed, memory_order_relaxed);

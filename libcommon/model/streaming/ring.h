@@ -12,8 +12,6 @@ typedef struct geodec_ring geodec_ring;
 /* Room for at least `least` elements (>= 1) of `size` bytes each. */
 geodec_status geodec_ring_create(int32_t least, size_t size, geodec_ring **out, geodec_err *err) GEODEC_MUST_USE;
 void geodec_ring_destroy(geodec_ring *r); /* NULL ok */
-/* The number of elements that it can hold. */
-int32_t geodec_ring_room(const geodec_ring *r);
 
 /* Copies the element in; false: full. What the producer wrote before, the consumer of the element sees. */
 bool geodec_ring_push(geodec_ring *r, const void *element) GEODEC_MUST_USE;

@@ -2,13 +2,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/names_internal.h"
 #include "ternary/change.h"
 
 #include <math.h>
 #include <string.h>
-
-GEODEC__NAME(geodec_ternary_choice_name, geodec_ternary_choice, "alone", "cheaper", "difference")
 
 static double whole(const geodec_ternary_cost *c, double bytes) { return c->latency + bytes / c->bandwidth; }
 
@@ -16,26 +13,6 @@ static double difference(const geodec_ternary_cost *c, double bytes, double chan
 {
     return c->latency + bytes / c->bandwidth + c->apply * changes +
            (c->keep_base ? whole_bytes / c->copy_bandwidth : 0);
-}
-
-double geodec_ternary_cost_whole(const geodec_ternary_cost *c, const geodec_ternary_load *l)
-{
-    return whole(c, (double)l->whole_bytes);
-}
-
-double geodec_ternary_cost_difference(const geodec_ternary_cost *c, const geodec_ternary_load *l)
-{
-    return difference(c, (double)l->difference_bytes, (double)l->changes, (double)l->whole_bytes);
-}
-
-geodec_ternary_choice geodec_ternary_choose(const geodec_ternary_cost *c, const geodec_ternary_load *l, int64_t *count)
-{
-    const geodec_ternary_choice choice = !l->base ? GEODEC_TERNARY_WHOLE_ALONE
-                                         : geodec_ternary_cost_difference(c, l) < geodec_ternary_cost_whole(c, l)
-                                             ? GEODEC_TERNARY_DIFFERENCE
-                                             : GEODEC_TERNARY_WHOLE_CHEAPER;
-    if (count) count[choice]++;
-    return choice;
 }
 
 double geodec_ternary_cost_bandwidth(const geodec_ternary_cost *c, const geodec_ternary_load *l)

@@ -22,24 +22,11 @@ typedef struct geodec_ternary_cost {
     bool keep_base;        /* the base stays, and a copy is changed */
 } geodec_ternary_cost;
 
-typedef enum geodec_ternary_choice {
-    GEODEC_TERNARY_WHOLE_ALONE,   /* no base in memory */
-    GEODEC_TERNARY_WHOLE_CHEAPER, /* the difference costs as much or more */
-    GEODEC_TERNARY_DIFFERENCE,
-    GEODEC_TERNARY_CHOICES
-} geodec_ternary_choice;
-const char *geodec_ternary_choice_name(geodec_ternary_choice c); /* "alone", "cheaper", "difference" */
-
 /* One expert of one layer: bytes of both forms. */
 typedef struct geodec_ternary_load {
     int64_t whole_bytes, difference_bytes, changes;
-    bool base; /* in memory, with a known CRC */
 } geodec_ternary_load;
 
-double geodec_ternary_cost_whole(const geodec_ternary_cost *c, const geodec_ternary_load *l);
-double geodec_ternary_cost_difference(const geodec_ternary_cost *c, const geodec_ternary_load *l);
-/* Counts the choice in count [GEODEC_TERNARY_CHOICES], or NULL. */
-geodec_ternary_choice geodec_ternary_choose(const geodec_ternary_cost *c, const geodec_ternary_load *l, int64_t *count);
 /* Bytes a second below which the difference costs less, in closed form: (whole - difference) / (the seconds of its
  * changes and its copy). 0: never. The latency is that of both. */
 double geodec_ternary_cost_bandwidth(const geodec_ternary_cost *c, const geodec_ternary_load *l);

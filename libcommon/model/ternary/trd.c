@@ -176,17 +176,6 @@ geodec_status geodec_trd_apply(const geodec_trd *t, int32_t layer, const uint8_t
     return GEODEC_OK;
 }
 
-static int64_t changes_of(const geodec_trd_entry *e) { return (int64_t)e->changes[0] + e->changes[1] + e->changes[2]; }
-
-double geodec_trd_share(const geodec_trd *t, const geodec_trd_entry *e)
-{
-    const double weights = GEODEC_TRIT_MATRICES * (double)t->shape.d * t->shape.f;
-    int64_t changes = 0;
-    if (e) return (double)changes_of(e) / weights;
-    for (int32_t i = 0; i < t->shape.layers; i++) changes += changes_of(&t->entry[i]);
-    return (double)changes / (weights * t->shape.layers);
-}
-
 /* ---- verification ----------------------------------------------------------------------------------------------- */
 
 /* Without the experts: the streams are read on the side, into a payload of zeros. */

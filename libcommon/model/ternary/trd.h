@@ -48,8 +48,6 @@ geodec_status geodec_trd_read(const geodec_trd *t, int32_t layer, uint8_t *blob,
  * stored one. After any other error the payload must not be used: GEODEC_FORMAT, GEODEC_CHECKSUM. */
 geodec_status geodec_trd_apply(const geodec_trd *t, int32_t layer, const uint8_t *blob, bool to_b, bool check,
                                uint8_t *payload, uint32_t *crc, geodec_err *err) GEODEC_MUST_USE;
-/* Share of the weights that differ: p of a layer, or of all with NULL. */
-double geodec_trd_share(const geodec_trd *t, const geodec_trd_entry *e);
 /* Reads all of the file and checks every byte. With the two experts also that the difference leads from each to the
  * other; NULL: without. */
 geodec_status geodec_trd_verify(const char *path, const geodec_trit *a, const geodec_trit *b, const geodec_hooks *hooks,

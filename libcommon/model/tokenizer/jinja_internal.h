@@ -68,7 +68,6 @@ static inline jinja_value jinja_int(int64_t v) { return (jinja_value){.sort = J_
 static inline jinja_value jinja_float(double v) { return (jinja_value){.sort = J_FLOAT, .u.f = v}; }
 bool geodec__jinja_truth(const jinja_value *v);
 bool geodec__jinja_equal(const jinja_value *a, const jinja_value *b);
-bool geodec__jinja_is(const jinja_text *t, const char *word);
 geodec_status geodec__jinja_dict(jinja_arena *a, jinja_value *out, geodec_err *err);
 geodec_status geodec__jinja_put(jinja_arena *a, jinja_value *dict, jinja_value key, jinja_value value, geodec_err *err);
 /* NULL: no such key. */

@@ -61,11 +61,6 @@ jinja_value geodec__jinja_str(const char *s, int64_t n, const unsigned char *mar
 
 jinja_value geodec__jinja_word(const char *s) { return geodec__jinja_str(s, (int64_t)strlen(s), NULL); }
 
-bool geodec__jinja_is(const jinja_text *t, const char *word)
-{
-    return t->n == (int64_t)strlen(word) && memcmp(t->s, word, (size_t)t->n) == 0;
-}
-
 bool geodec__jinja_truth(const jinja_value *v)
 {
     switch (v->sort) {

@@ -8,12 +8,19 @@
 
 static geodec_document documents_of[1000];
 static int64_t length_of[1000];
+/* The sizes of a full run. */
+static const geodec_plan_sizes asked = {.tokens = 30000,
+                                        .points = 2000,
+                                        .store_texts = 768,
+                                        .store_length = 256,
+                                        .prompts = 100,
+                                        .prompt_length = 16,
+                                        .new_tokens = 128};
 
 static geodec_plan plan_of(int64_t n, int64_t tokens, geodec_documents_separator rule, int64_t context)
 {
     geodec_err err = {0};
     geodec_plan p;
-    const geodec_plan_sizes asked = geodec_plan_sizes_defaults();
     geodec_documents d = {.item = documents_of, .n = n, .rule = rule, .bytes = 4 * n * tokens};
     const geodec_plan_model m = {.context = context, .layers = 5, .width = 64, .vocabulary = 512, .bos = true};
     for (int64_t i = 0; i < n; i++) length_of[i] = tokens + 1;
@@ -32,7 +39,6 @@ static const geodec_plan_row *row_of(const geodec_plan *p, const char *name)
 Test(plan, keeps_what_fits)
 {
     const geodec_plan p = plan_of(500, 200, GEODEC_SEPARATOR_BLANK, 512);
-    const geodec_plan_sizes asked = geodec_plan_sizes_defaults();
     cr_assert_arr_eq(&p.sizes, &asked, sizeof asked);
     cr_assert(p.by_document);
     cr_assert_str_eq(row_of(&p, "split")->value, "document");
@@ -88,9 +94,9 @@ Test(plan, refuses_sizes_below_one)
 {
     geodec_err err = {0};
     geodec_plan p;
-    geodec_plan_sizes asked = geodec_plan_sizes_defaults();
+    geodec_plan_sizes none = asked;
     geodec_documents d = {.item = documents_of, .n = 1};
     const geodec_plan_model m = {.context = 64};
-    asked.prompts = 0;
-    cr_assert_eq(geodec_plan_make(&m, &d, length_of, &asked, &p, &err), GEODEC_RANGE);
+    none.prompts = 0;
+    cr_assert_eq(geodec_plan_make(&m, &d, length_of, &none, &p, &err), GEODEC_RANGE);
 }

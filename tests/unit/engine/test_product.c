@@ -23,7 +23,7 @@ Test(coded, rows_are_near_their_values)
             x[i] = (float)ldexp(geodec_rng_uniform_at(9, (uint64_t)bits, (uint64_t)i) - 0.5, -3 * (i / 32));
         geodec_coded_row(x, COLS, bits, code, multiplier, &shift);
         const geodec_coded c = {1, COLS, bits, code, multiplier, &shift};
-        test_ok(geodec_coded_pack(&c, &p, &err), &err);
+        test_ok(geodec_coded_pack_in(&c, NULL, &p, &err), &err);
         geodec_coded_decode(p, 0, back);
         for (int i = 0; i < COLS; i++) {
             const double size = ldexp(0.5, -3 * (i / 32)), error = fabs((double)back[i] * 0x1p-24 - (double)x[i]);
@@ -49,13 +49,13 @@ Test(coded, zeros_and_extremes)
     x[40] = 0x1p-100f;
     geodec_coded_row(x, COLS, 8, code, multiplier, &shift);
     const geodec_coded c = {1, COLS, 8, code, multiplier, &shift};
-    test_ok(geodec_coded_pack(&c, &p, &err), &err);
+    test_ok(geodec_coded_pack_in(&c, NULL, &p, &err), &err);
     geodec_coded_decode(p, 0, back);
     cr_assert_eq(back[3], INT64_MIN); /* beyond Q24: the nearest */
     cr_assert_eq(back[40], 0);
     geodec_coded_free(p);
     shift = GEODEC_CODED_SHIFT + 1;
-    cr_assert_eq(geodec_coded_pack(&c, &p, &err), GEODEC_FORMAT);
+    cr_assert_eq(geodec_coded_pack_in(&c, NULL, &p, &err), GEODEC_FORMAT);
 }
 
 /* ---- rounding ---------------------------------------------------------------------------------------------------- */
@@ -179,7 +179,7 @@ Test(product, limits)
         for (int64_t b = 0; b < blocks; b++) multiplier[b] = top;
         const geodec_coded c = {1, cols, bits, code, multiplier, &shift};
         geodec_panels16 *w = NULL;
-        test_ok(geodec_coded_pack(&c, &w, &err), &err);
+        test_ok(geodec_coded_pack_in(&c, NULL, &w, &err), &err);
         const input in = inputs(1, cols, 1, true);
         const double sum = (double)cols * most * 32639.0 * top * 256;
         cr_assert_lt(sum, 0x1p62);

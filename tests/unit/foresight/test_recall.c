@@ -248,9 +248,10 @@ static const char *measure(const world *w, const char *name, int threads, geodec
 
 static int64_t number_of(const char *name)
 {
-    const geodec_predictor *p = geodec_predictors_find(name);
-    cr_assert_not_null(p, "%s", name);
-    return p - geodec_predictors;
+    int i = 0;
+    while (i < geodec_predictors_count && strcmp(geodec_predictors[i].name, name) != 0) i++;
+    cr_assert_lt(i, geodec_predictors_count, "%s", name);
+    return i;
 }
 
 Test(recall, figures_are_those_of_a_direct_count)

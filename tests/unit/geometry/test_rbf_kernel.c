@@ -151,6 +151,8 @@ Test(rbf_kernel, exp_is_accurate)
     }
 }
 
+static const double *site_of(const geodec_rbf *f, int64_t p) { return f->site + (f->place ? f->place[p] : p) * f->n; }
+
 /* Many sites, few of them with weight: the tree finds them, and no others are needed. */
 Test(rbf_kernel, a_tree_leaves_out_what_has_no_weight)
 {
@@ -165,7 +167,7 @@ Test(rbf_kernel, a_tree_leaves_out_what_has_no_weight)
         const double d2 = geodec__rbf_tree_nearest(f->tree, x, &where);
         for (int64_t p = 0; p < N; p++) {
             double d = 0;
-            for (int64_t a = 0; a < n; a++) d += (geodec_rbf_site(f, p)[a] - x[a]) * (geodec_rbf_site(f, p)[a] - x[a]);
+            for (int64_t a = 0; a < n; a++) d += (site_of(f, p)[a] - x[a]) * (site_of(f, p)[a] - x[a]);
             if (d < least) least = d, first = p;
         }
         cr_assert_eq(geodec__rbf_tree_order(f->tree)[where], first);
@@ -174,7 +176,7 @@ Test(rbf_kernel, a_tree_leaves_out_what_has_no_weight)
         int32_t index[5000];
         for (int64_t p = 0; p < N; p++) {
             double d = 0;
-            for (int64_t a = 0; a < n; a++) d += (geodec_rbf_site(f, p)[a] - x[a]) * (geodec_rbf_site(f, p)[a] - x[a]);
+            for (int64_t a = 0; a < n; a++) d += (site_of(f, p)[a] - x[a]) * (site_of(f, p)[a] - x[a]);
             inside += d <= radius2;
         }
         cr_assert_eq(geodec__rbf_tree_within(f->tree, x, radius2, N, index), inside);

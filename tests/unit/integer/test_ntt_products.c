@@ -45,7 +45,6 @@ Test(ntt_products, constants)
         cr_assert_eq(m->v2, test_json_i64(o, "v2"));
         cr_assert_eq(m->most, test_json_i64(o, "max_N"));
         cr_assert_eq(m->qnr, test_json_u64(o, "qnr"));
-        cr_assert_eq(geodec_modulus_find(m->q), m);
         cr_assert_eq((m->q - 1) >> m->v2, test_json_u64(o, "odd_part"));
         const geodec_mulmod_barrett classical = geodec_mulmod_classical(m->q), tight = geodec_mulmod_tight(m->q);
         cr_assert_eq(classical.mu, test_json_u64(b, "mu_hac"));
@@ -187,6 +186,15 @@ Test(ntt_products, lazy_ranges)
     }
 }
 
+static const geodec_modulus *modulus_of(uint64_t q)
+{
+    for (int i = 0; i < GEODEC_MODULI; i++)
+        if (geodec_modulus_of((geodec_modulus_id)i)->q == q) return geodec_modulus_of((geodec_modulus_id)i);
+    return NULL;
+}
+
+static bool in_range(const geodec_crt *c, int64_t x) { return (x < 0 ? 0 - (uint64_t)x : (uint64_t)x) <= c->half; }
+
 Test(ntt_products, garner)
 {
     json_t *j = test_json("golden/integer/garner.json");
@@ -194,8 +202,8 @@ Test(ntt_products, garner)
     for (size_t i = 0; i < json_array_size(pairs); i++) {
         const json_t *o = json_array_get(pairs, i), *cases = test_json_get(o, "cases"),
                      *out = test_json_get(o, "out_of_range");
-        const geodec_modulus *a = geodec_modulus_find(test_json_u64(o, "qa")),
-                             *b = geodec_modulus_find(test_json_u64(o, "qb")), *p60 = named("p60");
+        const geodec_modulus *a = modulus_of(test_json_u64(o, "qa")), *b = modulus_of(test_json_u64(o, "qb")),
+                             *p60 = named("p60");
         cr_assert(a && b);
         const geodec_crt c = geodec_crt_of(a, b);
         const geodec_crt_triple triple = geodec_crt_triple_of(a, b);
@@ -209,7 +217,7 @@ Test(ntt_products, garner)
             cr_assert_eq(geodec_crt_join(&c, ra, rb, &t), test_json_u64(e, "unsigned"));
             cr_assert_eq(t, test_json_u64(e, "t"));
             cr_assert_eq(geodec_crt_centred(&c, ra, rb), x);
-            cr_assert(geodec_crt_in_range(&c, x));
+            cr_assert(in_range(&c, x));
             cr_assert(geodec_crt_agrees(p60, x, geodec_modulus_residue(p60, x)));
             const geodec_crt_wide w = geodec_crt_triple_centred(&triple, ra, rb, geodec_modulus_residue(p60, x));
             cr_assert(w.low == (uint64_t)x && w.high == x >> 63);
@@ -219,7 +227,7 @@ Test(ntt_products, garner)
             const int64_t x = test_json_i64(e, "x");
             const int64_t got = geodec_crt_centred(&c, test_json_u64(e, "ra"), test_json_u64(e, "rb"));
             cr_assert_eq(got, test_json_i64(e, "recovered"));
-            cr_assert_not(geodec_crt_in_range(&c, x));
+            cr_assert_not(in_range(&c, x));
             cr_assert_not(geodec_crt_agrees(p60, got, geodec_modulus_residue(p60, x)), "not detected");
             const geodec_crt_wide w = geodec_crt_triple_centred(&triple, test_json_u64(e, "ra"), test_json_u64(e, "rb"),
                                                                 geodec_modulus_residue(p60, x));

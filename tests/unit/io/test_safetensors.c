@@ -21,7 +21,6 @@ static void write_file(const char *path)
     const int32_t b[] = {1, 2, 3, 4, -5};
     const uint16_t c[] = {0x3c00, 0x4000, 0xc000};
     test_ok(geodec_safetensors_create(path, tensors, 4, meta, 2, &w, &err), &err);
-    cr_assert_eq(geodec_safetensors_bytes(w), 24 + 20 + 6);
     test_ok(geodec_safetensors_put(w, 3, 0, 3, c, &err), &err); /* any order, any pieces */
     test_ok(geodec_safetensors_put(w, 0, 2, 4, a + 2, &err), &err);
     test_ok(geodec_safetensors_put(w, 0, 0, 2, a, &err), &err);

@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "decode/tiny.h"
 #include "lab/integer/keycodes/key_codes.h"
+#include "session/rewrite.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

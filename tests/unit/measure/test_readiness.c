@@ -8,6 +8,7 @@
 #include "support/support.h"
 
 #include <criterion/criterion.h>
+#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
@@ -140,6 +141,20 @@ Test(readiness, the_papers_counters_do_not_pass)
     LEVEL(r, GEODEC_DEGRADED_GEODESIC);
 }
 
+static const geodec_json *inside(const geodec_json *v, const char *key)
+{
+    const geodec_json *m = geodec_json_member(v, key);
+    cr_assert_not_null(m, "%s", key);
+    return m;
+}
+
+static bool is_true(const geodec_json *v, const char *key)
+{
+    const geodec_json *m = inside(v, key);
+    cr_assert(json_is_boolean(m), "%s", key);
+    return json_is_true(m);
+}
+
 Test(readiness, modes_of_the_papers_are_what_ran)
 {
     static const struct {
@@ -179,22 +194,12 @@ Test(readiness, modes_of_the_papers_are_what_ran)
         /* and the file has the same */
         const char *path = test_tmp("modes.json");
         geodec_json *root = NULL;
-        bool full, theorem, perfect;
         test_ok(geodec_readiness_write(path, &r, &err), &err);
         test_ok(geodec_json_read(path, 1 << 20, &root, &err), &err);
-        test_ok(geodec_json_get_bool(root, "ott_full", &full, &err), &err);
-        test_ok(geodec_json_get_bool(root, "ott_theorem", &theorem, &err), &err);
-        test_ok(geodec_json_get_bool(root, "ott_perfect", &perfect, &err), &err);
-        cr_assert(full == m.full && theorem == m.theorem && perfect == m.perfect);
+        cr_assert(is_true(root, "ott_full") == m.full && is_true(root, "ott_theorem") == m.theorem &&
+                  is_true(root, "ott_perfect") == m.perfect);
         geodec_json_free(root);
     }
-}
-
-static const geodec_json *inside(const geodec_json *v, const char *key)
-{
-    const geodec_json *m = geodec_json_member(v, key);
-    cr_assert_not_null(m, "%s", key);
-    return m;
 }
 
 Test(readiness, file_has_the_papers_names_and_null_for_what_is_not_known)
@@ -216,7 +221,6 @@ Test(readiness, file_has_the_papers_names_and_null_for_what_is_not_known)
     const char *status = NULL;
     double x = 0;
     int64_t n = 0;
-    bool yes = false;
     geodec_readiness r = everything_holds();
     r.speedup = geodec_readiness_none().speedup;
     const char *path = test_tmp("readiness.json");
@@ -233,18 +237,15 @@ Test(readiness, file_has_the_papers_names_and_null_for_what_is_not_known)
     cr_assert_float_eq(x, 0.5, 1e-15); /* of 100 decided */
     test_ok(geodec_json_get_f64(g, "runtime_reject_rate", &x, &err), &err);
     cr_assert_float_eq(x, 10.0 / 60, 1e-15);
-    test_ok(geodec_json_get_bool(inside(root, "exactness"), "verified_bool", &yes, &err), &err);
-    cr_assert(yes);
-    test_ok(geodec_json_get_bool(inside(root, "axiom"), "ran", &yes, &err), &err);
-    cr_assert(!yes, "no consistency was measured");
+    cr_assert(is_true(inside(root, "exactness"), "verified_bool"));
+    cr_assert(!is_true(inside(root, "axiom"), "ran"), "no consistency was measured");
     geodec_json_free(root);
     r.consistency = 0.5;
     r.consistency_control = 0.25;
     r.flow_consistency = 0.75;
     test_ok(geodec_readiness_write(path, &r, &err), &err);
     test_ok(geodec_json_read(path, 1 << 20, &root, &err), &err);
-    test_ok(geodec_json_get_bool(inside(root, "axiom"), "ran", &yes, &err), &err);
-    cr_assert(yes);
+    cr_assert(is_true(inside(root, "axiom"), "ran"));
     test_ok(geodec_json_get_f64(inside(root, "axiom"), "consistency", &x, &err), &err);
     cr_assert_eq(x, 0.5);
     test_ok(geodec_json_get_f64(inside(root, "axiom"), "consistency_shuffled", &x, &err), &err);

@@ -41,29 +41,6 @@ Test(hypervector, binding_is_associative_and_its_own_inverse)
     }
 }
 
-Test(hypervector, rotation_is_that_of_single_bits)
-{
-    const int64_t by[] = {0, 1, 16, 63, 64, 65, 4999, 9999, 10000, 10001, -1, -64, -12345, 1234567890123};
-    const geodec_hv a = code(0), other = code(1);
-    for (size_t k = 0; k < sizeof by / sizeof *by; k++) {
-        geodec_hv r, back, bound, rb, ro;
-        geodec_hv_rotate(&a, by[k], &r);
-        for (int j = 0; j < GEODEC_HV_BITS; j++) {
-            const int64_t to = ((j + by[k]) % GEODEC_HV_BITS + GEODEC_HV_BITS) % GEODEC_HV_BITS;
-            cr_assert_eq(bit(&a, j), bit(&r, (int)to), "bit %d by %lld", j, (long long)by[k]);
-        }
-        cr_assert_eq(r.word[GEODEC_HV_WORDS - 1] >> (GEODEC_HV_BITS % 64), 0);
-        geodec_hv_rotate(&r, -by[k], &back);
-        cr_assert(same(&a, &back));
-        /* a rotation of a bound pair is the bound pair of rotations */
-        geodec_hv_bind(&a, &other, &bound);
-        geodec_hv_rotate(&bound, by[k], &rb);
-        geodec_hv_rotate(&other, by[k], &ro);
-        geodec_hv_bind(&r, &ro, &bound);
-        cr_assert(same(&rb, &bound));
-    }
-}
-
 /* Distances of random pairs: mean 5000, standard deviation 50. Of 4,950 pairs of 100 vectors, which are pairwise
  * independent, the mean has a standard error of 0.7. */
 Test(hypervector, codebook_distances)

@@ -89,12 +89,3 @@ Test(closed_form, table_of_plans)
         }
     }
 }
-
-Test(closed_form, distinct_experts)
-{
-    near(geodec_closed_form_distinct(128, 1, 16), 15.1, 0.05);
-    near(geodec_closed_form_distinct(128, 1, 64), 50.5, 0.05);
-    near(geodec_closed_form_distinct(128, 1, 256), 110.8, 0.05);
-    near(geodec_closed_form_distinct(64, 8, 16), 56.4, 0.05);
-    near(geodec_closed_form_distinct(64, 8, 64), 64, 0.05);
-}

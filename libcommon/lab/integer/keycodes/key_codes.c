@@ -270,5 +270,3 @@ void geodec_key_codes_unfit(geodec_key_codes_set *s)
     }
     GEODEC_FREE(s->k, s->v, s);
 }
-
-const geodec_rewrite *geodec_key_codes_rewrite(const geodec_key_codes_set *s) { return &s->rewrite; }

@@ -21,7 +21,6 @@
 #include "evaluate/perplexity.h"
 #include "lab/integer/codes/codes.h"
 #include "linalg/stats.h"
-#include "session/rewrite.h"
 
 enum { GEODEC_KEY_CODES_CASES = 64, GEODEC_KEY_CODES_WIDTH = 128 };
 /* All cases of the table of codes, and the modifiers where they can matter. */
@@ -71,8 +70,6 @@ typedef struct geodec_key_codes_set geodec_key_codes_set;
 geodec_status geodec_key_codes_fit(const geodec_key_codes_rows *r, const geodec_key_codes_case *c,
                                    geodec_key_codes_set **out, geodec_err *err) GEODEC_MUST_USE;
 void geodec_key_codes_unfit(geodec_key_codes_set *s); /* NULL ok */
-/* A session with this keeps every row as decoded from its code. Lives as long as the set. */
-const geodec_rewrite *geodec_key_codes_rewrite(const geodec_key_codes_set *s);
 
 typedef struct geodec_key_codes_row {
     double k_bytes, v_bytes; /* per value, metadata of the vectors included */

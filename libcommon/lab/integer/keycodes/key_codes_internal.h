@@ -3,6 +3,7 @@
 #define GEODEC_INTEGER_KEYCODES_KEY_CODES_INTERNAL_H
 
 #include "lab/integer/keycodes/key_codes.h"
+#include "session/rewrite.h"
 
 enum { GEODEC__KEY_CODES_GROUP = GEODEC_CODES_ROWS_MAX };
 

@@ -25,8 +25,6 @@ int64_t geodec_crt_centred(const geodec_crt *c, uint64_t ra, uint64_t rb)
     return u <= c->half ? (int64_t)u : (int64_t)(u - c->product);
 }
 
-bool geodec_crt_in_range(const geodec_crt *c, int64_t x) { return (x < 0 ? 0 - (uint64_t)x : (uint64_t)x) <= c->half; }
-
 bool geodec_crt_agrees(const geodec_modulus *further, int64_t x, uint64_t r)
 {
     return geodec_modulus_residue(further, x) == r;

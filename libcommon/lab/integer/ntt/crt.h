@@ -17,9 +17,8 @@ typedef struct geodec_crt {
 geodec_crt geodec_crt_of(const geodec_modulus *a, const geodec_modulus *b);
 /* u in [0, M). *t unless NULL. ra < qa, rb < qb. */
 uint64_t geodec_crt_join(const geodec_crt *c, uint64_t ra, uint64_t rb, uint64_t *t);
+/* The x with these residues, if |x| <= (M - 1) / 2. */
 int64_t geodec_crt_centred(const geodec_crt *c, uint64_t ra, uint64_t rb);
-/* Whether x is recovered: |x| <= (M - 1) / 2. */
-bool geodec_crt_in_range(const geodec_crt *c, int64_t x);
 /* Detection from residues alone: whether x has residue r of a further modulus. A wrong x = c + kM passes only if the
  * modulus divides k. */
 bool geodec_crt_agrees(const geodec_modulus *further, int64_t x, uint64_t r);

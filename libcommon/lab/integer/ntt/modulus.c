@@ -12,13 +12,6 @@ static const geodec_modulus moduli[GEODEC_MODULI] = {
 
 const geodec_modulus *geodec_modulus_of(geodec_modulus_id id) { return &moduli[id]; }
 
-const geodec_modulus *geodec_modulus_find(uint64_t q)
-{
-    for (int i = 0; i < GEODEC_MODULI; i++)
-        if (moduli[i].q == q) return &moduli[i];
-    return NULL;
-}
-
 uint64_t geodec_modulus_power(uint64_t q, uint64_t a, uint64_t e)
 {
     const geodec_mulmod_barrett c = geodec_mulmod_tight(q);

@@ -13,7 +13,8 @@ struct geodec_ntt {
  * products of 32 bits are as fast (Zen 4: 1.1 to 1.5 times the time). */
 static bool prefers_ifma(void) { return geodec__cpu() & GEODEC__CPU_IFMA && !(geodec__cpu() & GEODEC__CPU_AMD19H); }
 
-const geodec__ntt_kernel *geodec__ntt_kernel_for(geodec_ntt_path path, size_t word)
+/* By path, for words of 4 or 8 bytes; NULL: the processor or the library lacks it. */
+static const geodec__ntt_kernel *kernel_for(geodec_ntt_path path, size_t word)
 {
     const bool narrow = word == sizeof(uint32_t);
     switch (path) {
@@ -46,7 +47,7 @@ static size_t word_of(const geodec_modulus *m) { return m->bits > 32 ? sizeof(ui
 
 bool geodec_ntt_path_available(geodec_ntt_path path, const geodec_modulus *m)
 {
-    return path == GEODEC_NTT_AUTO || geodec__ntt_kernel_for(path, word_of(m));
+    return path == GEODEC_NTT_AUTO || kernel_for(path, word_of(m));
 }
 
 geodec_ntt_path geodec_ntt_path_of(geodec_isa isa)
@@ -67,10 +68,10 @@ static const geodec__ntt_kernel *choose(geodec_ntt_path path, size_t word, int64
     if (path == GEODEC_NTT_AUTO) path = word == sizeof(uint64_t) ? GEODEC_NTT_IFMA : GEODEC_NTT_AVX512;
     if (path == GEODEC_NTT_PORTABLE && word == sizeof(uint32_t)) path = GEODEC_NTT_SCALAR;
     for (; path > GEODEC_NTT_SCALAR; path--) {
-        const geodec__ntt_kernel *k = geodec__ntt_kernel_for(path, word);
+        const geodec__ntt_kernel *k = kernel_for(path, word);
         if (k && (int64_t)k->lanes * k->lanes <= most) return k;
     }
-    return geodec__ntt_kernel_for(path, word);
+    return kernel_for(path, word);
 }
 
 static int64_t reversed(int64_t i, int bits)
@@ -165,7 +166,7 @@ geodec_status geodec_ntt_create(const geodec_modulus *m, int64_t n, geodec_ntt_p
     GEODEC_NEW(t, 1);
     t->single = choose(path, word_of(m), n);
     t->many = choose(path, word_of(m), INT64_MAX);
-    const geodec__ntt_kernel *ifma = geodec__ntt_kernel_for(GEODEC_NTT_IFMA, word_of(m));
+    const geodec__ntt_kernel *ifma = kernel_for(GEODEC_NTT_IFMA, word_of(m));
     if (path == GEODEC_NTT_AUTO && ifma && n >= 256 && prefers_ifma()) {
         t->products = t->many;
         t->many = ifma;

@@ -24,7 +24,8 @@ struct geodec_ring_vector {
 
 /* ---- instruction sets ------------------------------------------------------------------------------------------- */
 
-const geodec__gemv64 *geodec__gemv64_for(geodec_isa isa)
+/* NULL where the processor lacks it. */
+static const geodec__gemv64 *pairs_for(geodec_isa isa)
 {
     if (!geodec_kernels_isa_available(isa)) return NULL;
 #if defined(__x86_64__)
@@ -297,7 +298,7 @@ geodec_status geodec_ring_gemv(const geodec_ring_matrix *w, const geodec_ring_ve
     const geodec_isa isa = o ? o->isa : GEODEC_ISA_AUTO;
     const geodec_ring_form form = o ? o->form : GEODEC_RING_AUTO;
     const geodec__gemv16 *const short_pairs = geodec__gemv16_for(isa);
-    const geodec__gemv64 *const pairs = geodec__gemv64_for(isa);
+    const geodec__gemv64 *const pairs = pairs_for(isa);
     geodec_ring_gemv_report r = {.zero_b = w->zero_b, .zero_d = w->zero_b && x->bound.b == 0};
     if (!short_pairs || !pairs)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "this processor has no %s", geodec_kernels_isa_name(isa));

@@ -30,7 +30,6 @@ typedef struct geodec__gemv16 {
 extern const geodec__gemv64 geodec__gemv64_scalar, geodec__gemv64_avx2, geodec__gemv64_avx512;
 extern const geodec__gemv16 geodec__gemv16_scalar, geodec__gemv16_avx2, geodec__gemv16_vnni;
 /* NULL where the processor lacks it. */
-const geodec__gemv64 *geodec__gemv64_for(geodec_isa isa);
 const geodec__gemv16 *geodec__gemv16_for(geodec_isa isa);
 
 #endif

@@ -1,6 +1,5 @@
 #include "lab/integer/ring/ring.h"
 
-#include "base/names_internal.h"
 #include "lab/integer/ring/ring_internal.h"
 
 static geodec_status overflow(const char *what, geodec_err *err)
@@ -171,8 +170,6 @@ static uint64_t square_root(uint64_t v, uint64_t p)
     }
     return r;
 }
-
-GEODEC__NAME(geodec_ring_kind_name, geodec_ring_kind, "inert", "split", "ramified")
 
 /* x^2 - x + 41 has the roots (1 +- sqrt(-163)) / 2. Modulo 2 it is x^2 + x + 1, without a root. */
 static geodec_ring_prime kind_of(uint64_t p)

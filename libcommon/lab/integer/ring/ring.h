@@ -44,7 +44,6 @@ typedef struct geodec_ring_prime {
     int64_t roots[2];
 } geodec_ring_prime;
 enum { GEODEC_RING_PRIME_MAX = 2147483647 };
-const char *geodec_ring_kind_name(geodec_ring_kind kind); /* "inert", "split", "ramified" */
 /* p a prime up to GEODEC_RING_PRIME_MAX; GEODEC_RANGE for any other number. */
 geodec_status geodec_ring_prime_of(int64_t p, geodec_ring_prime *out, geodec_err *err) GEODEC_MUST_USE;
 /* The table of all primes below `limit` (at most 65536): at most `room` rows are written. Returns their number. */

@@ -3,8 +3,6 @@
 #include "base/rng.h"
 #include "kernels/isa_internal.h"
 
-#include <string.h>
-
 /* ---- the reference ----------------------------------------------------------------------------------------------- */
 
 static int32_t distance_scalar(const uint64_t *a, const uint64_t *b)
@@ -67,30 +65,6 @@ void geodec_hv_code(uint64_t seed, uint64_t stream, uint64_t index, geodec_hv *o
 void geodec_hv_bind(const geodec_hv *a, const geodec_hv *b, geodec_hv *out)
 {
     for (int i = 0; i < GEODEC_HV_WORDS; i++) out->word[i] = a->word[i] ^ b->word[i];
-}
-
-/* Adds `n` bits of `from`, from bit `at` on, to the bits of `to` from bit `into` on, which are 0. */
-static void copy_bits(const uint64_t *from, int at, uint64_t *to, int into, int n)
-{
-    while (n > 0) {
-        const int room = 64 - into % 64, there = 64 - at % 64;
-        int take = room < there ? room : there;
-        if (take > n) take = n;
-        const uint64_t mask = take < 64 ? (UINT64_C(1) << take) - 1 : UINT64_MAX;
-        to[into / 64] |= (from[at / 64] >> (at % 64) & mask) << (into % 64);
-        at += take;
-        into += take;
-        n -= take;
-    }
-}
-
-void geodec_hv_rotate(const geodec_hv *a, int64_t by, geodec_hv *out)
-{
-    const int64_t rest = by % GEODEC_HV_BITS;
-    const int k = (int)(rest < 0 ? rest + GEODEC_HV_BITS : rest);
-    memset(out, 0, sizeof *out);
-    copy_bits(a->word, 0, out->word, k, GEODEC_HV_BITS - k);
-    copy_bits(a->word, GEODEC_HV_BITS - k, out->word, 0, k);
 }
 
 void geodec_hv_noise(double probability, uint64_t seed, uint64_t stream, uint64_t index, geodec_hv *v)

@@ -1,4 +1,4 @@
-/* Hypervectors: 10,000 bits that are bound, rotated and compared as wholes (Kanerva 2009, "Hyperdimensional
+/* Hypervectors: 10,000 bits that are bound, summed and compared as wholes (Kanerva 2009, "Hyperdimensional
  * computing").
  *
  * Two random vectors differ in half of their bits, so their similarity is 0 with a standard deviation of 0.01. All
@@ -27,8 +27,6 @@ typedef struct geodec_hv {
 void geodec_hv_code(uint64_t seed, uint64_t stream, uint64_t index, geodec_hv *out);
 /* out = a XOR b: associative, and its own inverse. out may be a or b. */
 void geodec_hv_bind(const geodec_hv *a, const geodec_hv *b, geodec_hv *out);
-/* Bit j of `a` becomes bit (j + by) mod 10,000; any `by`. out is not a. */
-void geodec_hv_rotate(const geodec_hv *a, int64_t by, geodec_hv *out);
 /* Inverts each bit with this probability: noise `index` of (seed, stream). */
 void geodec_hv_noise(double probability, uint64_t seed, uint64_t stream, uint64_t index, geodec_hv *v);
 /* Number of bits that differ. An instruction set that the processor lacks counts as the best below it. */

@@ -23,7 +23,8 @@ geodec_choose_settings geodec_choose_settings_of(double temperature, int32_t top
                                     .seed = seed};
 }
 
-int32_t geodec_choose_argmax(const int32_t *z, int32_t n)
+/* The largest, the lowest id on ties. */
+static int32_t argmax(const int32_t *z, int32_t n)
 {
     int32_t top = z[0], best = 0;
     for (int32_t i = 1; i < n; i++) top = z[i] > top ? z[i] : top;
@@ -78,7 +79,7 @@ static int32_t pop(const int32_t *z, int32_t *h, int64_t *n)
 /* Weights of all tokens; the heap has those that are not excluded. */
 static int64_t load(geodec_choose *c, const int32_t *z, uint64_t *sum)
 {
-    const int32_t top = z[geodec_choose_argmax(z, c->n_vocab)];
+    const int32_t top = z[argmax(z, c->n_vocab)];
     const geodec_network_factor f = c->s.inverse;
     int64_t n = 0;
     *sum = 0;
@@ -136,7 +137,7 @@ static uint64_t select_tokens(geodec_choose *c, const int32_t *z, int64_t *kept,
 int32_t geodec_choose_next(geodec_choose *c, int64_t index, const int32_t *z)
 {
     if (c->s.inverse.multiplier == 0) {
-        const int32_t best = geodec_choose_argmax(z, c->n_vocab);
+        const int32_t best = argmax(z, c->n_vocab);
         return z[best] == INT32_MIN ? -1 : best;
     }
     int64_t kept, heap;

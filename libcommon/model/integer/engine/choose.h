@@ -18,9 +18,6 @@ typedef struct geodec_choose_settings {
 /* T >= 0, 0 < top_p <= 1. */
 geodec_choose_settings geodec_choose_settings_of(double temperature, int32_t top_k, double top_p, uint64_t seed);
 
-/* The largest, the lowest id on ties. */
-int32_t geodec_choose_argmax(const int32_t *z, int32_t n);
-
 typedef struct geodec_choose geodec_choose; /* work space */
 geodec_status geodec_choose_create(const geodec_choose_settings *s, int32_t n_vocab, geodec_choose **out,
                                    geodec_err *err) GEODEC_MUST_USE;

@@ -140,11 +140,6 @@ static void pack_row(const geodec_coded *m, int64_t r, geodec_panels16 *p, int64
     }
 }
 
-geodec_status geodec_coded_pack(const geodec_coded *m, geodec_panels16 **out, geodec_err *err)
-{
-    return geodec_coded_pack_in(m, NULL, out, err);
-}
-
 geodec_status geodec_coded_pack_in(const geodec_coded *m, geodec_coded_area **area, geodec_panels16 **out,
                                    geodec_err *err)
 {
@@ -201,7 +196,6 @@ void geodec_coded_free(geodec_panels16 *p)
 int64_t geodec_coded_bytes(const geodec_panels16 *p) { return p->bytes; }
 int64_t geodec_coded_rows(const geodec_panels16 *p) { return p->rows; }
 int64_t geodec_coded_cols(const geodec_panels16 *p) { return p->cols; }
-int geodec_coded_bits(const geodec_panels16 *p) { return p->bits; }
 
 void geodec_coded_decode(const geodec_panels16 *p, int64_t r, int64_t *out)
 {

@@ -53,9 +53,8 @@ void geodec_coded_area_free(geodec_coded_area *a); /* NULL ok */
 
 /* The same matrix in panels of 16 rows, for products. */
 typedef struct geodec_panels16 geodec_panels16;
-/* GEODEC_FORMAT: a shift is out of range. GEODEC_LIMIT: too wide or high. */
-geodec_status geodec_coded_pack(const geodec_coded *m, geodec_panels16 **out, geodec_err *err) GEODEC_MUST_USE;
-/* The same in an area, which is extended and must outlive the matrix. */
+/* area NULL: in memory of its own; else in an area, which is extended and must outlive the matrix. GEODEC_FORMAT: a
+ * shift is out of range. GEODEC_LIMIT: too wide or high. */
 geodec_status geodec_coded_pack_in(const geodec_coded *m, geodec_coded_area **area, geodec_panels16 **out,
                                    geodec_err *err) GEODEC_MUST_USE;
 /* The same in two steps. A matrix of zeros (area NULL: in memory of its own): GEODEC_LIMIT, GEODEC_NOMEM. */
@@ -69,7 +68,6 @@ void geodec_coded_free(geodec_panels16 *p); /* NULL ok */
 int64_t geodec_coded_bytes(const geodec_panels16 *p);
 int64_t geodec_coded_rows(const geodec_panels16 *p);
 int64_t geodec_coded_cols(const geodec_panels16 *p);
-int geodec_coded_bits(const geodec_panels16 *p);
 /* Row r in Q24: out [cols]. */
 void geodec_coded_decode(const geodec_panels16 *p, int64_t r, int64_t *out);
 

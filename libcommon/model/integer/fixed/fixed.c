@@ -84,18 +84,6 @@ geodec_fixed_rms geodec_fixed_rms_of(uint64_t ss, int64_t n)
     return (geodec_fixed_rms){geodec_fixed_isqrt(geodec_wide_divide(left((uint64_t)n, 2 * k), ss)), k};
 }
 
-void geodec_fixed_rms_norm(const int32_t *x, const int32_t *w, int64_t n, uint64_t eps, int64_t *y)
-{
-    uint64_t ss = eps;
-    for (int64_t i = 0; i < n; i++) ss += (uint64_t)((int64_t)x[i] * x[i]);
-    if (ss == 0) {
-        for (int64_t i = 0; i < n; i++) y[i] = 0;
-        return;
-    }
-    const geodec_fixed_rms r = geodec_fixed_rms_of(ss, n);
-    for (int64_t i = 0; i < n; i++) y[i] = geodec_fixed_rms_apply(r, x[i], w[i]);
-}
-
 geodec_fixed_turn geodec_fixed_turn_of(uint64_t angle)
 {
     const geodec_fixed_turn a = geodec__fixed_turn_coarse[angle >> 54], b = geodec__fixed_turn_fine[angle >> 44 & 1023];

@@ -35,9 +35,6 @@ static inline int64_t geodec_fixed_rms_apply(geodec_fixed_rms r, int64_t x, int6
 {
     return geodec_wide_round(geodec_wide_mul(x * (int64_t)r.inv, w), r.k);
 }
-/* RMS norm of x [n] with weights w [n] in Qw: y [n] in Qw. eps: added to the sum of squares, n times that of the norm
- * in the units of x^2. All zero where the sum is 0. n max^2 < 2^63 and |x| <= 2^31. */
-void geodec_fixed_rms_norm(const int32_t *x, const int32_t *w, int64_t n, uint64_t eps, int64_t *y);
 
 /* Cosine and sine, in Q30, of a turn times angle / 2^64; error below 2^-29. */
 typedef struct geodec_fixed_turn {
