@@ -372,7 +372,7 @@ Test(decode, prompts_and_options_out_of_range)
     geodec_decode_free(&out);
 }
 
-/* Section 3 of the specification: the guard as a row mask. */
+/* The guard is a mask of rows: a model that always wants to stop gives exactly min_tokens. */
 Test(guard, always_stop_model_gives_exactly_min_tokens)
 {
     int32_t prompt[3], stop[] = {0};
