@@ -1,4 +1,4 @@
-/* Options of the tools that run a model: experts on disk under a memory budget (model/streamed.h). */
+/* Options of the tools that run a model: experts on disk under a memory budget (session/streamed.h). */
 #ifndef GEODEC_TOOLS_CLI_STREAMING_H
 #define GEODEC_TOOLS_CLI_STREAMING_H
 

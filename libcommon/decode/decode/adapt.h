@@ -7,8 +7,8 @@
  * expected tokens per time is sent. decode/pace.h supplies the times.
  *
  * Prices. In a mixture of experts in memory, the time of a prefix is corrected by the experts that it is expected to
- * use (model/resident_price.h). While experts stream, a target may price the rows of a pass one by one
- * (decode/target.h): then the prefix with the most work for its time is sent, where the work of a token is the time
+ * use (session/resident_price.h). While experts stream, a target may price the rows of a pass one by one
+ * (geodec/decode.h): then the prefix with the most work for its time is sent, where the work of a token is the time
  * that plain decoding would need for it, reading included. Bytes that a row reads are lost when it is rejected: the
  * bytes lost so far and those expected of a prefix stay below a share of the bytes that were of use.
  *

@@ -35,7 +35,7 @@ typedef struct geodec_drafts {
     int64_t first_stop_chat;
     char chat[32];
     bool chat_own;
-    char attnres[GEODEC_ATTNRES_TEXT]; /* AttnRes setting of the deciding model (model/attnres.h); "" = not known */
+    char attnres[GEODEC_ATTNRES_TEXT]; /* AttnRes setting of the deciding model (session/attnres.h); "" = not known */
 } geodec_drafts;
 
 /* plan: prompts, tokens (at most GEODEC_DRAFT_MAX), stop tokens, drafters (no oracle), draft lengths, hooks.

@@ -29,8 +29,8 @@
  * Cost of a point with A sites of weight: finding them O(A + log N) for clouds of low dimension (A tends to N when
  * sigma is the distance of neighbours and the dimension above about 6); A n for the weights; for a geodesic's
  * acceleration 2 A n(n+1)/2 multiplications, for its variation 2 n A n(n+1)/2, and (n+1) A n(n+1)/2 for the field and
- * its derivatives; O(n^4) after that (rbf_kernel.h). A point's result does not depend on the batch it is part of or on
- * threads; its last bits depend on the instruction set. */
+ * its derivatives; O(n^4) after that (rbf_kernel_internal.h). A point's result does not depend on the batch it is part
+ * of or on threads; its last bits depend on the instruction set. */
 #ifndef GEODEC_GEOMETRY_RBF_H
 #define GEODEC_GEOMETRY_RBF_H
 

@@ -1,5 +1,5 @@
 /* Internal: sixteen floats and their comparisons, for the instruction set of the including file, and additions to
- * vec64.h for searching. */
+ * linalg/vec64_internal.h for searching. */
 #ifndef GEODEC_RECORDS_LOOKUP_VEC_INTERNAL_H
 #define GEODEC_RECORDS_LOOKUP_VEC_INTERNAL_H
 

@@ -4,9 +4,9 @@
  *     -4 tau log p_tau(x, y) -> d(x, y)^2   and   g^-1 d_x log p_tau -> log_x(y) / 2 tau     (tau -> 0),
  *
  * so if a row's attention weight were one, the gradient of its logarithm in the row's state would point along the
- * geodesic to the key: log_x(y), the velocity with exp_x(log_x(y)) = y (geometry/logmap.h). Measured: the cosine of the
- * gradient (lab/varadhan/attention_gradient.h: of log weight, of the score, and of the difference of two keys, where
- * the normalisation of the softmax cancels and the expected direction is log_x(a) - log_x(b)) with
+ * geodesic to the key: log_x(y), the velocity with exp_x(log_x(y)) = y (geodec_logmap, geodec/geodesic.h). Measured:
+ * the cosine of the gradient (lab/varadhan/attention_gradient.h: of log weight, of the score, and of the difference of
+ * two keys, where the normalisation of the softmax cancels and the expected direction is log_x(a) - log_x(b)) with
  *
  *     log            log_x(a), in g(x)
  *     chord          a - x, in g(x): the metric taken as constant, as the published closed form does

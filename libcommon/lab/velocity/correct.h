@@ -1,8 +1,9 @@
 /* Surrogates of the initial velocity: predictions of the next step of a residual stream before it is taken.
  *
  * The true velocity at a state x = s_k of a text is the step s_(k+1) - x, or in a metric log_x(s_(k+1)), the velocity
- * of the geodesic to the next state (geometry/logmap.h). Each surrogate predicts the next state y from data known at x.
- * The figures are the cosine of y - x with the step, and in g(x) that of log_x(y) with the logarithm of the next state.
+ * of the geodesic to the next state (geodec_logmap, geodec/geodesic.h). Each surrogate predicts the next state y from
+ * data known at x. The figures are the cosine of y - x with the step, and in g(x) that of log_x(y) with the logarithm
+ * of the next state.
  *
  *     mean            the mean step of training texts
  *     centre          towards the mean state of training texts: the cosine of any direction towards some state

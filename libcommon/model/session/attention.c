@@ -1,5 +1,5 @@
 /* Attention of a batch: rotation, the new rows of the cache, and every query head against its keys and values. The
- * arithmetic is defined in kernels.h; here the work is divided into tasks, which changes no bit.
+ * arithmetic is defined in kernels_internal.h; here the work is divided into tasks, which changes no bit.
  *
  * A task takes all query heads of one key head for some rows, so that a block of keys is loaded once for all of them,
  * and loops over the splits. With few rows and a long context a task is one split, and the states are merged

@@ -79,7 +79,7 @@ typedef struct geodec__worker {
     float *weights; /* scratch of a product (kernels_internal.h) */
     uint8_t *panel; /* one panel, while the weights are not packed */
     geodec__attend_scratch attend;
-    geodec__job *job;    /* as a member of a team (team.h): [max(3, n_expert)] */
+    geodec__job *job;    /* as a member of a team (team_internal.h): [max(3, n_expert)] */
     int32_t *expert_end; /* [n_expert] */
 } geodec__worker;
 
