@@ -36,12 +36,12 @@ geodec_status geodec_tsv_end_row(geodec_tsv *t, geodec_err *err) GEODEC_MUST_USE
 void geodec_tsv_gap(geodec_tsv *t);
 /* Frees t in every case. */
 geodec_status geodec_tsv_commit(geodec_tsv *t, geodec_err *err) GEODEC_MUST_USE;
-/* The same, and sets *t to NULL, so that clean-up code can call abort in every case. */
+/* As geodec_tsv_commit, and sets *t to NULL, so that clean-up code can call abort in every case. */
 geodec_status geodec_tsv_finish(geodec_tsv **t, geodec_err *err) GEODEC_MUST_USE;
 /* NULL ok. */
 void geodec_tsv_abandon(geodec_tsv *t);
 
-/* The same from one text of names separated by blanks. */
+/* Sets the columns as geodec_tsv_columns does, from one text of names separated by blanks. */
 geodec_status geodec_tsv_names(geodec_tsv *t, const char *names, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -69,7 +69,8 @@ bool geodec_adapt_begin(geodec_adapt *a);
 int32_t geodec_adapt_ask(geodec_adapt *a, int32_t room);
 /* Returns how many of the n drafts to send. Of a tree, these are the best prefix in tree order. */
 int32_t geodec_adapt_send(geodec_adapt *a, const geodec_draft *draft, int32_t n);
-/* The same by prices: of the newest token and the n drafts. price->useful and wasted count from the start of the text.
+/* As geodec_adapt_send, by prices of the newest token and the n drafts. price->useful and wasted count from the start
+ * of the text.
  */
 int32_t geodec_adapt_send_priced(geodec_adapt *a, const geodec_price *price, const geodec_draft *draft, int32_t n);
 /* The text has confirmed or rejected this draft. */

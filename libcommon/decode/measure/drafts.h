@@ -31,7 +31,7 @@ typedef struct geodec_drafts {
     geodec_gate_row gate[GEODEC_BENCH_DRAFTERS][GEODEC_GATES][GEODEC_BENCH_GAMMAS];
     geodec_alone_row alone[GEODEC_BENCH_DRAFTERS];
     int64_t first_stop; /* prompts whose first plain token is a stop token */
-    /* The same for the prompts in a chat format; chat "" = not counted. chat_own: the format is that of the model. */
+    /* first_stop of the prompts in a chat format; chat "" = not counted. chat_own: the format is that of the model. */
     int64_t first_stop_chat;
     char chat[32];
     bool chat_own;

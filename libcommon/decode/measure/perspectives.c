@@ -11,7 +11,7 @@ enum { REPLICATES = 200, LEAST = 100 };
 
 /* ---- a text ------------------------------------------------------------------------------------------------------ */
 
-/* Of each scored token. */
+/* What is kept of each scored token. */
 typedef struct record {
     double base, rule, always; /* log p of the token */
     double top, agreement;     /* confidences */

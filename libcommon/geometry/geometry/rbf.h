@@ -41,10 +41,10 @@
 
 #include <stdint.h>
 
-/* The same with log_g in slabs: `rows` is called in the order of the sites and fills log_g [count][n(n+1)/2] of sites
- * first .. first+count-1. With `folder` the field keeps log_g in an unnamed file there, mapped into memory: pages are
- * read on access and dropped when memory is short, so a field may be larger than the machine's memory. The values are
- * the same. NULL: in memory. Also GEODEC_IO. */
+/* As geodec_rbf_create, with log_g in slabs: `rows` is called in the order of the sites and fills log_g
+ * [count][n(n+1)/2] of sites first .. first+count-1. With `folder` the field keeps log_g in an unnamed file there,
+ * mapped into memory: pages are read on access and dropped when memory is short, so a field may be larger than the
+ * machine's memory. The values are the same. NULL: in memory. Also GEODEC_IO. */
 typedef geodec_status (*geodec_rbf_rows)(void *ctx, int64_t first, int64_t count, double *log_g, geodec_err *err);
 geodec_status geodec_rbf_create_rows(int64_t n_sites, int64_t n, const double *sites, geodec_rbf_rows rows, void *ctx,
                                      double sigma, const char *folder, geodec_rbf **out,

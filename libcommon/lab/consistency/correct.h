@@ -43,7 +43,7 @@ typedef struct geodec_consistency_options {
 } geodec_consistency_options;
 geodec_consistency_options geodec_consistency_defaults(void);
 
-/* By metric. */
+/* Results; [METRICS] arrays are indexed by the metric. */
 typedef struct geodec_consistency {
     int64_t points, n, k;
     int64_t fitted, held_out; /* states of the first and second half; those in gaps are in neither */

@@ -189,7 +189,7 @@ typedef struct geodec__counts {
 geodec_status geodec__control_reserve(geodec__counts *t, int64_t more, geodec_err *err) GEODEC_MUST_USE;
 /* The entry of a nonzero key; it is empty if the table does not have the key. The table must not be full. */
 geodec__count *geodec__control_find(const geodec__counts *t, uint64_t key);
-/* The same, and adds the key if it is missing. */
+/* The entry of a nonzero key, which is added if it is missing. */
 geodec__count *geodec__control_add(geodec__counts *t, uint64_t key);
 
 #endif

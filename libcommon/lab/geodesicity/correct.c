@@ -121,7 +121,7 @@ static void record(const place *p, double *error, geodec_geodesicity_predictor w
     out[1] = sqrt(fmax(0, geodec__norm2(p->n, g, e)));
 }
 
-/* One start: every predictor's errors. */
+/* Errors of every predictor at one start. */
 static geodec_status predict(void *ctx, int64_t task, geodec_err *err)
 {
     const place *p = ctx;
@@ -175,8 +175,8 @@ static geodec_status predict(void *ctx, int64_t task, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* The same start on a planted geodesic: from = exp_x(-v), targets exp_x(m v); v itself is not given to the
- * predictors. */
+/* Errors of the predictors on a planted geodesic: from = exp_x(-v), targets exp_x(m v); v itself is not given to
+ * them. */
 static geodec_status plant(void *ctx, int64_t task, geodec_err *err)
 {
     const place *p = ctx;

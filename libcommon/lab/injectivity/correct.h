@@ -96,9 +96,10 @@ extern const geodec_kind geodec_injectivity_kind;
  * same measured on such a cloud. */
 geodec_status geodec_injectivity_write(const geodec_injectivity *r, const double nn[4], geodec_artifact *a,
                                        geodec_err *err) GEODEC_MUST_USE;
-/* Those four, Euclidean, for point [points][n], points > 21. sigma of the universal formula: root mean eigenvalue of
- * the covariance of the 20 nearest neighbours, averaged. Closed form of the mean distance to the nearest of N points of
- * a normal cloud, for large N: Gamma(1 + 1/n) (N V_n)^(-1/n) sqrt(2 pi) det(Sigma)^(1/2n) (n / (n - 1))^(n/2). */
+/* The four numbers nn, Euclidean, for point [points][n], points > 21. sigma of the universal formula: root mean
+ * eigenvalue of the covariance of the 20 nearest neighbours, averaged. Closed form of the mean distance to the nearest
+ * of N points of a normal cloud, for large N: Gamma(1 + 1/n) (N V_n)^(-1/n) sqrt(2 pi) det(Sigma)^(1/2n) (n / (n -
+ * 1))^(n/2). */
 geodec_status geodec_injectivity_nearest(int64_t points, int64_t n, const double *point, uint64_t seed,
                                          geodec_pool *pool, double nn[4], geodec_err *err) GEODEC_MUST_USE;
 

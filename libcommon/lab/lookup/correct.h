@@ -37,7 +37,7 @@ typedef struct geodec_lookup_speed {
     double create_ms;
 } geodec_lookup_speed;
 
-/* Of the given kind, records, n (2..16) and condition (>= 1) in *row, the rest. brief: fewer repeats.
+/* Measures a search of the given kind, records, n (2..16) and condition (>= 1) in *row, the rest. brief: fewer repeats.
  * GEODEC_RANGE, GEODEC_NOMEM. */
 geodec_status geodec_lookup_speed_measure(uint64_t seed, bool brief, geodec_lookup_speed *row,
                                           geodec_err *err) GEODEC_MUST_USE;

@@ -64,7 +64,7 @@ geodec_status geodec_injectivity_published_write(const geodec_injectivity_publis
  * memory. GEODEC_INVAL names the option. */
 geodec_status geodec_injectivity_published_list(const char *text, const char *option, int64_t points, int64_t count,
                                                 double **out, int64_t *n_out, geodec_err *err) GEODEC_MUST_USE;
-/* The same as numbers of points. GEODEC_INVAL: not whole, or not below `points`. */
+/* The numbers x [n] of a list as numbers of points. GEODEC_INVAL: not whole, or not below `points`. */
 geodec_status geodec_injectivity_published_points(const double *x, int64_t n, int64_t points, const char *option,
                                                   int64_t **out, geodec_err *err) GEODEC_MUST_USE;
 

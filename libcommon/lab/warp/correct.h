@@ -77,8 +77,8 @@ geodec_status geodec_warp_run(const geodec_space *s, int64_t points, const doubl
                               geodec_pool *pool, const geodec_hooks *hooks, geodec_warp *out,
                               geodec_err *err) GEODEC_MUST_USE;
 void geodec_warp_clear(geodec_warp *w);
-/* The same in a space of constant curvature 1 (the unit sphere) or 0 (flat, g = 4 I), where every figure can be
- * checked: seeded points, uniform in the ball |x| < 1/2 of the chart. */
+/* As geodec_warp_run, in a space of constant curvature 1 (the unit sphere) or 0 (flat, g = 4 I), where every figure can
+ * be checked: seeded points, uniform in the ball |x| < 1/2 of the chart. */
 geodec_status geodec_warp_exact(int32_t n, double curvature, const geodec_warp_options *o, geodec_pool *pool,
                                 const geodec_hooks *hooks, geodec_warp *out, geodec_err *err) GEODEC_MUST_USE;
 

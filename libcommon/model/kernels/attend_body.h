@@ -249,7 +249,7 @@ ROWS_OF(VALUE_ROW, Q8_0)
 static const value_fn value_table[3][ATTEND_ROWS + 1][6] = {
     {ROWS_OF(VALUE_NAMES, F32)}, {ROWS_OF(VALUE_NAMES, F16)}, {ROWS_OF(VALUE_NAMES, Q8_0)}};
 
-/* The same for heads of eight dimensions: two keys share a vector, and with it the two sums they belong to. */
+/* Sums of values for heads of eight dimensions: two keys share a vector, and with it the two sums they belong to. */
 INLINE void value_pairs(const int type, const int R, geodec__attend_query *const *query,
                         const geodec__attend_keys *keys, int64_t lo, int64_t hi)
 {

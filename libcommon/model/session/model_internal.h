@@ -225,7 +225,7 @@ void geodec__router_scores(geodec_session *s, const geodec__layer *layer, const 
                            int64_t n);
 /* Router and choice of the experts of all n rows of s->input. */
 void geodec__experts_route(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n);
-/* The same for row r of a pass, whose route may be another one (tail.h). */
+/* Choice of the experts of row r of a pass, whose route may be another one (tail.h). */
 void geodec__experts_choose_row(const geodec_session *s, const geodec__layer *layer, int32_t index, int64_t r, float *p,
                                 int32_t *id, float *weight);
 /* Chooses for one row. p [2 pad(n_expert)]: the router's scores, overwritten. id, weight [n_expert_used], best first;
@@ -260,15 +260,15 @@ void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t r
 /* A block in place, with the keys of one piece and the values of another. */
 geodec__attend_keys geodec__cache_pieces(const geodec_session *s, int64_t layer, int64_t k_head, int64_t v_head,
                                          int64_t block);
-/* Its keys [k_dim][GEODEC__KEYS] and its first `rows` values [rows][v_dim] as float32; the last vector of values is
- * written whole. */
+/* A block's keys [k_dim][GEODEC__KEYS] and its first `rows` values [rows][v_dim] as float32; the last vector of values
+ * is written whole. */
 void geodec__cache_decode_keys(const geodec_session *s, const geodec__attend_keys *keys, float *k);
 void geodec__cache_decode_values(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *v);
 void geodec__cache_decode(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *k, float *v);
-/* One row into lane `lane` of such arrays. */
+/* Decodes one row into lane `lane` of such arrays k and v. */
 void geodec__cache_row(const geodec_session *s, int64_t layer, int64_t head, int64_t row, int64_t lane, float *k,
                        float *v);
-/* One row: numbers of the key `step` apart; the value. */
+/* Decodes the key of one row, its numbers `step` apart; and the value of one row. */
 void geodec__cache_key(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *k, int64_t step);
 void geodec__cache_value(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *v);
 /* shape: sets the shape of the cache's pieces. keys: rebuilds the keys of n positions from coefficients [k_rank][step],

@@ -48,8 +48,8 @@ void geodec__recurrence_destroy(geodec_session *s);
 geodec_status geodec__recurrence_read_again(geodec_session *s, int32_t begin, geodec_err *err) GEODEC_MUST_USE;
 /* Before a pass of n rows: states at the session's length. token [n]: the text from there, NULL: as before. */
 void geodec__recurrence_begin(geodec_session *s, const int32_t *token, int32_t n);
-/* Of a layer: gates, keys and values from the products in decay_row, key_row, value_row; what is read by query_row,
- * normalised, to mixed_row. */
+/* The recurrence of a layer: gates, keys and values from the products in decay_row, key_row, value_row; what is read by
+ * query_row, normalised, to mixed_row. */
 void geodec__recurrence_run(geodec_session *s, int32_t layer, int64_t n, bool chain);
 /* After a pass of n rows that succeeded, before the length grows. */
 void geodec__recurrence_end(geodec_session *s, int64_t n, bool chain);

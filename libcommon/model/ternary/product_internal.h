@@ -34,7 +34,7 @@ typedef struct geodec__ternary_ops {
 extern const geodec__ternary_ops geodec__ternary_scalar;
 extern const geodec__ternary_ops geodec__ternary_avx2;
 extern const geodec__ternary_ops geodec__ternary_vnni;
-/* Its additions: AVX-512 without further extensions. */
+/* Additions of geodec__ternary_vnni: AVX-512 without further extensions. */
 void geodec__ternary_add3_avx512(const geodec__ternary_rows *w, const float *x, float lane[][GEODEC__TERNARY_LANES]);
 void geodec__ternary_add2_avx512(const geodec__ternary_rows *w, const float *x, float lane[][GEODEC__TERNARY_LANES]);
 

@@ -295,7 +295,7 @@ static geodec_status round_loss(void *ctx, int64_t n, const double *x, int worke
     return GEODEC_OK;
 }
 
-/* The same loop with candidates: over the seam of the torus, and back when the held-out loss rises. */
+/* The loop of adaptation with candidates: over the seam of the torus, and back when the held-out loss rises. */
 Test(adapt, a_run_of_an_evolution_strategy_falls_and_returns)
 {
     enum { M = 3 };

@@ -26,7 +26,7 @@ static geodec_model *open_family(const char *name, int32_t window)
 
 enum { MOST = 1700, BATCH = 90, PROMPT = 120 };
 
-/* The same calls to both. */
+/* Two sessions that get the same calls. */
 typedef struct pair {
     geodec_session *ring, *whole;
     geodec_rng rng;

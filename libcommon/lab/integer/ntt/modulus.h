@@ -27,7 +27,7 @@ typedef struct geodec_modulus {
 } geodec_modulus;
 
 const geodec_modulus *geodec_modulus_of(geodec_modulus_id id);
-/* By q; NULL if it is none of the table. */
+/* The modulus q of the table; NULL if it is none of the table. */
 const geodec_modulus *geodec_modulus_find(uint64_t q);
 /* a^e and a^-1 mod q, a < q < 2^63; a != 0 and q prime for the inverse. */
 uint64_t geodec_modulus_power(uint64_t q, uint64_t a, uint64_t e);

@@ -37,7 +37,7 @@ extern const geodec__ntt_kernel geodec__ntt_narrow_avx2, geodec__ntt_narrow_avx5
     geodec__ntt_narrow_ifma, geodec__ntt_wide_ifma;
 #endif
 
-/* By path, for words of 4 or 8 bytes; NULL: the processor or the library lacks it. */
+/* The kernel of a path, for words of 4 or 8 bytes; NULL: the processor or the library lacks it. */
 const geodec__ntt_kernel *geodec__ntt_kernel_for(geodec_ntt_path path, size_t word);
 
 #endif
