@@ -1,4 +1,4 @@
-#include "lab/lookup/correct.h"
+#include "lab/lookup/lookup.h"
 
 #include "artifact/binding.h"
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-#include "lab/velocity/correct.h"
+#include "lab/velocity/velocity.h"
 
 #include "base/mem.h"
 #include "base/rng.h"

@@ -15,8 +15,8 @@
  * each rotated at random with its spectrum kept (random), and one matrix for all, their log-Euclidean mean (constant).
  * A value above `shuffled` shows knowledge of the place; above `random`, of directions. 95 % intervals by bootstrap
  * over the second half's texts. */
-#ifndef GEODEC_LAB_CONSISTENCY_CORRECT_H
-#define GEODEC_LAB_CONSISTENCY_CORRECT_H
+#ifndef GEODEC_LAB_CONSISTENCY_CONSISTENCY_H
+#define GEODEC_LAB_CONSISTENCY_CONSISTENCY_H
 
 #include "artifact/artifact.h"
 #include "base/hooks.h"

@@ -17,8 +17,8 @@
  * Controls: alpha = 0 is part of every run and must give exactly no change; a null cloud is another metric; the unit
  * sphere and flat space, where targets are known in closed form, are run with the same options by the tool. A path that
  * breaks down is counted, left out, and makes its cell "diverged". */
-#ifndef GEODEC_LAB_WARP_CORRECT_H
-#define GEODEC_LAB_WARP_CORRECT_H
+#ifndef GEODEC_LAB_WARP_WARP_H
+#define GEODEC_LAB_WARP_WARP_H
 
 #include "artifact/artifact.h"
 #include "artifact/sweep.h"

@@ -15,8 +15,8 @@
  *
  * Errors are |prediction - x_b| in the metric at x_b over the same length of x_b - x_0, sums over queries; intervals by
  * bootstrap over texts. */
-#ifndef GEODEC_LAB_BLOCKS_CORRECT_H
-#define GEODEC_LAB_BLOCKS_CORRECT_H
+#ifndef GEODEC_LAB_BLOCKS_BLOCKS_H
+#define GEODEC_LAB_BLOCKS_BLOCKS_H
 
 #include "artifact/artifact.h"
 #include "lab/harness/split.h"

@@ -1,4 +1,4 @@
-#include "lab/library/correct.h"
+#include "lab/library/library.h"
 
 #include "artifact/binding.h"
 #include "base/choose.h"

@@ -15,8 +15,8 @@
  * for held-out states to be as near to it as library states are to each other (distances shrink as N^(-1/n)).
  * Intervals: 95 % bootstraps over texts, ends combined. The null is the whole experiment on surrogates
  * (linalg/surrogate.h). */
-#ifndef GEODEC_LAB_DENSITY_CORRECT_H
-#define GEODEC_LAB_DENSITY_CORRECT_H
+#ifndef GEODEC_LAB_DENSITY_DENSITY_H
+#define GEODEC_LAB_DENSITY_DENSITY_H
 
 #include "artifact/artifact.h"
 #include "artifact/sweep.h"

@@ -1,4 +1,4 @@
-#include "lab/substitution/correct.h"
+#include "lab/substitution/substitution.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"

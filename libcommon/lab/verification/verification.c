@@ -1,4 +1,4 @@
-#include "lab/verification/correct.h"
+#include "lab/verification/verification.h"
 
 #include "base/mem.h"
 #include "base/tasks.h"

@@ -1,4 +1,4 @@
-#include "lab/geodesicity/correct.h"
+#include "lab/geodesicity/geodesicity.h"
 
 #include "base/mem.h"
 #include "base/rng.h"

@@ -15,8 +15,8 @@
  * and measured by |prediction - x'| in mean lengths of a step, and by whether the head's argmax of the prediction
  * equals that of x'. Figures are also given for the queries nearest to their record alone, by share: those that a cache
  * with a radius would answer. */
-#ifndef GEODEC_LAB_SUBSTITUTION_CORRECT_H
-#define GEODEC_LAB_SUBSTITUTION_CORRECT_H
+#ifndef GEODEC_LAB_SUBSTITUTION_SUBSTITUTION_H
+#define GEODEC_LAB_SUBSTITUTION_SUBSTITUTION_H
 
 #include "artifact/artifact.h"
 #include "base/hooks.h"

@@ -1,4 +1,4 @@
-#include "lab/blocks/correct.h"
+#include "lab/blocks/blocks.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-#include "lab/warp/correct.h"
+#include "lab/warp/warp.h"
 
 #include "base/mem.h"
 #include "base/rng.h"

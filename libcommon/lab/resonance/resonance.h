@@ -6,8 +6,8 @@
  * the unchanged shift. Times depend on the machine and differ from run to run; the rest is deterministic.
  *
  * Dimensions: Z = 2 sizes (n, 2n), B batches, E moves. */
-#ifndef GEODEC_LAB_RESONANCE_CORRECT_H
-#define GEODEC_LAB_RESONANCE_CORRECT_H
+#ifndef GEODEC_LAB_RESONANCE_RESONANCE_H
+#define GEODEC_LAB_RESONANCE_RESONANCE_H
 
 #include "artifact/artifact.h"
 #include "base/hooks.h"

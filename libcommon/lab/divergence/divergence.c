@@ -1,4 +1,4 @@
-#include "lab/divergence/correct.h"
+#include "lab/divergence/divergence.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"

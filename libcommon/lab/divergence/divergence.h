@@ -5,8 +5,8 @@
  * KL is measured for two moves: within the chart alone, the part that a metric in the chart can describe, and by
  * replacing the state with the neighbour itself, which differs outside the chart too. Controls of every metric: the
  * same figure for plain lengths and for the Fisher metric without its directions (tr G / n times the length). */
-#ifndef GEODEC_LAB_DIVERGENCE_CORRECT_H
-#define GEODEC_LAB_DIVERGENCE_CORRECT_H
+#ifndef GEODEC_LAB_DIVERGENCE_DIVERGENCE_H
+#define GEODEC_LAB_DIVERGENCE_DIVERGENCE_H
 
 #include "artifact/artifact.h"
 #include "linalg/stats.h"

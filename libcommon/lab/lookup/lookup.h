@@ -5,8 +5,8 @@
  * queries are standard normal themselves; both with a metric of their own each, random axes, eigenvalues spread evenly
  * in the logarithm up to `condition`. own: fresh queries in each record's own metric of that kind. Times depend on the
  * machine; the rest is deterministic. */
-#ifndef GEODEC_LAB_LOOKUP_CORRECT_H
-#define GEODEC_LAB_LOOKUP_CORRECT_H
+#ifndef GEODEC_LAB_LOOKUP_LOOKUP_H
+#define GEODEC_LAB_LOOKUP_LOOKUP_H
 
 #include "artifact/artifact.h"
 #include "base/hooks.h"

@@ -8,8 +8,8 @@
  * the given metric), calibrated on all anchors but the predicted one, and its targets: the validity radius of the
  * propagator and the injectivity radius. Controls: a constant (the mean of the other anchors), permuted anchors, and a
  * sphere (pi), hyperbolic space (none) and a flat torus (half its shortest side). */
-#ifndef GEODEC_LAB_INJECTIVITY_CORRECT_H
-#define GEODEC_LAB_INJECTIVITY_CORRECT_H
+#ifndef GEODEC_LAB_INJECTIVITY_INJECTIVITY_H
+#define GEODEC_LAB_INJECTIVITY_INJECTIVITY_H
 
 #include "artifact/artifact.h"
 #include "artifact/sweep.h"

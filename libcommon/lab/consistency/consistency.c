@@ -1,4 +1,4 @@
-#include "lab/consistency/correct.h"
+#include "lab/consistency/consistency.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-#include "lab/varadhan/correct.h"
+#include "lab/varadhan/varadhan.h"
 
 #include "base/mem.h"
 #include "base/rng.h"

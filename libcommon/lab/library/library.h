@@ -20,8 +20,8 @@
  *             random     the next state of a random record
  *
  * Dimensions: W = 4 streams, R radii. */
-#ifndef GEODEC_LAB_LIBRARY_CORRECT_H
-#define GEODEC_LAB_LIBRARY_CORRECT_H
+#ifndef GEODEC_LAB_LIBRARY_LIBRARY_H
+#define GEODEC_LAB_LIBRARY_LIBRARY_H
 
 #include "artifact/artifact.h"
 #include "base/hooks.h"

@@ -12,8 +12,8 @@
  * steps' length; explained = 1 - sum |r|_g^2 / sum |D2 s|_g^2, the share of the second differences that the connection
  * explains (1 for a geodesic, 0 or below where it explains nothing); and the same ratio for the Jacobi equation of
  * neighbouring trajectories. A null cloud is another metric. Trajectories are sampled by number from the seed. */
-#ifndef GEODEC_LAB_HJB_CORRECT_H
-#define GEODEC_LAB_HJB_CORRECT_H
+#ifndef GEODEC_LAB_HJB_HJB_H
+#define GEODEC_LAB_HJB_HJB_H
 
 #include "artifact/artifact.h"
 #include "artifact/sweep.h"

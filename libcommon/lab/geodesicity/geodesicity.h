@@ -25,8 +25,8 @@
  * Planted control: the first starts once more with targets that are geodesic (s_(k-1) = exp_x(-u), s_(k+m) = exp_x(m u)
  * of the same metric; u = v / 4, because at the length of v there are often several geodesics between two states).
  * There geodesic_log must be exact and better than the line. */
-#ifndef GEODEC_LAB_GEODESICITY_CORRECT_H
-#define GEODEC_LAB_GEODESICITY_CORRECT_H
+#ifndef GEODEC_LAB_GEODESICITY_GEODESICITY_H
+#define GEODEC_LAB_GEODESICITY_GEODESICITY_H
 
 #include "artifact/artifact.h"
 #include "lab/harness/split.h"

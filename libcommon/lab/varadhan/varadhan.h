@@ -23,8 +23,8 @@
  * not exist (no logarithm is found) is counted and left out, and so is its partner in the paired difference. Planted
  * control: the covector is the derivative of -d(x, a)^2 / 2 by differences of the distance, which for the right
  * log_x(a) has the cosine 1 (first variation of arc length). */
-#ifndef GEODEC_LAB_VARADHAN_CORRECT_H
-#define GEODEC_LAB_VARADHAN_CORRECT_H
+#ifndef GEODEC_LAB_VARADHAN_VARADHAN_H
+#define GEODEC_LAB_VARADHAN_VARADHAN_H
 
 #include "artifact/artifact.h"
 #include "lab/harness/split.h"

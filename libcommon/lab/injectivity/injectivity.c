@@ -1,4 +1,4 @@
-#include "lab/injectivity/correct.h"
+#include "lab/injectivity/injectivity.h"
 
 #include "base/mem.h"
 #include "base/rng.h"

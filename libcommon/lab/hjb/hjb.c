@@ -1,4 +1,4 @@
-#include "lab/hjb/correct.h"
+#include "lab/hjb/hjb.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"

@@ -11,8 +11,8 @@
  * n |g| |gamma|^2) where these are known, because below that only rounding remains. A scale is also at least 1e-6 of
  * the largest value at any point of given arrays, and, for differences of a space, at least 1e-3 |g| / L and 1e-3 /
  * L^2, where L = 1e3 fd_step is the natural length of the chart. */
-#ifndef GEODEC_LAB_VERIFICATION_CORRECT_H
-#define GEODEC_LAB_VERIFICATION_CORRECT_H
+#ifndef GEODEC_LAB_VERIFICATION_VERIFICATION_H
+#define GEODEC_LAB_VERIFICATION_VERIFICATION_H
 
 #include "artifact/artifact.h"
 #include "base/hooks.h"

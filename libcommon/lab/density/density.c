@@ -1,4 +1,4 @@
-#include "lab/density/correct.h"
+#include "lab/density/density.h"
 
 #include "artifact/binding.h"
 #include "base/choose.h"

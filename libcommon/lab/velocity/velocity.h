@@ -29,8 +29,8 @@
  *
  * Texts are divided as in geodesicity.h; fits use the training texts, figures the others, intervals a bootstrap over
  * texts. A surrogate, or a logarithm, that does not exist is counted and left out. */
-#ifndef GEODEC_LAB_VELOCITY_CORRECT_H
-#define GEODEC_LAB_VELOCITY_CORRECT_H
+#ifndef GEODEC_LAB_VELOCITY_VELOCITY_H
+#define GEODEC_LAB_VELOCITY_VELOCITY_H
 
 #include "artifact/artifact.h"
 #include "lab/harness/split.h"

@@ -1,4 +1,4 @@
-#include "lab/resonance/correct.h"
+#include "lab/resonance/resonance.h"
 #include "lab/published/resonance.h"
 
 #include "artifact/binding.h"
