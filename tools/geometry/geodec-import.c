@@ -3,7 +3,7 @@
 #include "chain/activations.h"
 #include "chain/cloud.h"
 #include "chain/import.h"
-#include "chain/shards.h"
+#include "chain/import_states.h"
 #include "cli/cloud.h"
 #include "cli/stage.h"
 #include "io/matrix.h"

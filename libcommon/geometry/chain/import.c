@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "chain/shards.h"
+#include "chain/import_states.h"
 #include "io/file.h"
 #include "io/foreign.h"
 #include "io/json.h"

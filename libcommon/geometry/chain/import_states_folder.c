@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "chain/shards_internal.h"
+#include "chain/import_states_internal.h"
 #include "io/file.h"
 #include "io/json.h"
 

@@ -1,6 +1,6 @@
 #include "base/mem.h"
+#include "chain/import_states_internal.h"
 #include "chain/rounding.h"
-#include "chain/shards_internal.h"
 #include "io/format.h"
 
 #include <math.h>

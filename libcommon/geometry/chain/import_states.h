@@ -16,8 +16,8 @@
  *
  * A mask (io/matrix.h) of numbers or booleans [rows] or [sequences][positions] leaves out rows that are padding.
  * Tensors that are not read may have any type and shape. */
-#ifndef GEODEC_CHAIN_SHARDS_H
-#define GEODEC_CHAIN_SHARDS_H
+#ifndef GEODEC_CHAIN_IMPORT_STATES_H
+#define GEODEC_CHAIN_IMPORT_STATES_H
 
 #include "artifact/artifact.h"
 #include "base/hooks.h"

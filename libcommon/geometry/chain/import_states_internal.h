@@ -1,8 +1,8 @@
-/* Internal: a set of safetensors files with hidden states (shards.h). */
-#ifndef GEODEC_CHAIN_SHARDS_INTERNAL_H
-#define GEODEC_CHAIN_SHARDS_INTERNAL_H
+/* Internal: a set of safetensors files with hidden states (import_states.h). */
+#ifndef GEODEC_CHAIN_IMPORT_STATES_INTERNAL_H
+#define GEODEC_CHAIN_IMPORT_STATES_INTERNAL_H
 
-#include "chain/shards.h"
+#include "chain/import_states.h"
 #include "io/safetensors.h"
 
 enum { GEODEC__SHARDS_NAME = GEODEC_SAFETENSORS_NAME_MAX, GEODEC__SHARDS_GROUPS = 64, GEODEC__SHARDS_COLUMNS = 5 };

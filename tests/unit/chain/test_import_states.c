@@ -2,7 +2,7 @@
 #include "base/f16.h"
 #include "base/mem.h"
 #include "chain/activations.h"
-#include "chain/shards.h"
+#include "chain/import_states.h"
 #include "io/safetensors.h"
 #include "support/support.h"
 

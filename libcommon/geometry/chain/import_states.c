@@ -1,7 +1,7 @@
-#include "chain/shards.h"
+#include "chain/import_states.h"
 
 #include "base/mem.h"
-#include "chain/shards_internal.h"
+#include "chain/import_states_internal.h"
 #include "io/matrix.h"
 
 #include <stdio.h>
