@@ -24,44 +24,45 @@
 
 #include <stdbool.h>
 
-enum { GEODEC_SHARDS_LAYERS_MAX = 1024, GEODEC_SHARDS_FILES_MAX = 65536 };
+enum { GEODEC_IMPORT_STATES_LAYERS_MAX = 1024, GEODEC_IMPORT_STATES_FILES_MAX = 65536 };
 
-typedef struct geodec_shards geodec_shards;
+typedef struct geodec_import_states geodec_import_states;
 
 /* Whether a file of this name in a folder is a shard. */
-bool geodec_shards_is_name(const char *name);
+bool geodec_import_states_is_name(const char *name);
 
-/* Rows of the last geodec_shards_write, and whether float64 states were shifted (chain/rounding.h). */
-typedef struct geodec_shards_counts {
+/* Rows of the last geodec_import_states_write, and whether float64 states were shifted (chain/rounding.h). */
+typedef struct geodec_import_states_counts {
     int64_t kept, masked, missing;
     bool shifted;
-} geodec_shards_counts;
+} geodec_import_states_counts;
 
 /* names: tensors joined by commas, "" = by their names. mask: NULL = by its name, "none", or a name, with ! before it
  * where 1 is a row that is not data. The files of a folder must be one whole set: their numbers (NNNNN-of-MMMMM), an
  * index (weight_map) and the files agree. Files with the same tensors of states have rows one after the other; files
  * with different ones have layers of the same rows. Checks that all rows have the same width. GEODEC_NOTFOUND (file, no
  * shards in the folder, no such tensor), GEODEC_FORMAT, GEODEC_UNSUPPORTED (type), GEODEC_LIMIT, GEODEC_IO. */
-geodec_status geodec_shards_open(const char *path, const char *names, const char *mask, geodec_shards **out,
-                                 geodec_err *err) GEODEC_MUST_USE;
-void geodec_shards_close(geodec_shards *s); /* NULL ok */
-int64_t geodec_shards_rows(const geodec_shards *s);
-int64_t geodec_shards_width(const geodec_shards *s);
-int geodec_shards_layers(const geodec_shards *s);
-const char *geodec_shards_tensor(const geodec_shards *s, int i); /* its name without suffix */
-int geodec_shards_files(const geodec_shards *s);
-const char *const *geodec_shards_paths(const geodec_shards *s); /* of all files, in order */
+geodec_status geodec_import_states_open(const char *path, const char *names, const char *mask,
+                                        geodec_import_states **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec_import_states_close(geodec_import_states *s); /* NULL ok */
+int64_t geodec_import_states_rows(const geodec_import_states *s);
+int64_t geodec_import_states_width(const geodec_import_states *s);
+int geodec_import_states_layers(const geodec_import_states *s);
+const char *geodec_import_states_tensor(const geodec_import_states *s, int i); /* its name without suffix */
+int geodec_import_states_files(const geodec_import_states *s);
+const char *const *geodec_import_states_paths(const geodec_import_states *s); /* of all files, in order */
 
-const char *geodec_shards_mask(const geodec_shards *s); /* its name, "" without */
+const char *geodec_import_states_mask(const geodec_import_states *s); /* its name, "" without */
 /* A tensor that may be a mask too (a name with "mask" in it, one number for each row) and was not used, "" without. */
-const char *geodec_shards_unused_mask(const geodec_shards *s);
+const char *geodec_import_states_unused_mask(const geodec_import_states *s);
 
 /* Fills a new activations artifact with the rows that are data, states rounded to float32 and the tensors' names in the
  * attribute `tensors`; the caller commits. Memory: one slab of rows. drop_missing: rows that are not finite are left
  * out and counted. GEODEC_FORMAT (a state that is not finite as float32), GEODEC_RANGE (a column beyond 32 bits),
  * GEODEC_SCARCE (no row is data), GEODEC_INTERRUPTED. */
-geodec_status geodec_shards_write(geodec_shards *s, bool consecutive, bool drop_missing, geodec_artifact *a,
-                                  const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
-const geodec_shards_counts *geodec_shards_counted(const geodec_shards *s);
+geodec_status geodec_import_states_write(geodec_import_states *s, bool consecutive, bool drop_missing,
+                                         geodec_artifact *a, const geodec_hooks *hooks,
+                                         geodec_err *err) GEODEC_MUST_USE;
+const geodec_import_states_counts *geodec_import_states_counted(const geodec_import_states *s);
 
 #endif

@@ -36,7 +36,7 @@ static int by_number(const void *a, const void *b)
     return (*x != 0) - (*y != 0);
 }
 
-static geodec_status read_folder(geodec_shards *s, const char *path, geodec_err *err)
+static geodec_status read_folder(geodec_import_states *s, const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     struct stat sb;
@@ -53,9 +53,9 @@ static geodec_status read_folder(geodec_shards *s, const char *path, geodec_err 
     d = opendir(path);
     if (!d) GEODEC_THROW(GEODEC_IO, "%s: %s", path, strerror(errno));
     for (const struct dirent *e = readdir(d); e; e = readdir(d)) {
-        if (!geodec_shards_is_name(e->d_name)) continue;
-        if (s->n_files == GEODEC_SHARDS_FILES_MAX)
-            GEODEC_THROW(GEODEC_LIMIT, "%s: more than %d shards", path, GEODEC_SHARDS_FILES_MAX);
+        if (!geodec_import_states_is_name(e->d_name)) continue;
+        if (s->n_files == GEODEC_IMPORT_STATES_FILES_MAX)
+            GEODEC_THROW(GEODEC_LIMIT, "%s: more than %d shards", path, GEODEC_IMPORT_STATES_FILES_MAX);
         if (s->n_files == room) {
             char **more = NULL;
             GEODEC_NEW(more, room * 2);
@@ -107,7 +107,7 @@ static bool parse_numbered(const char *name, numbered *out)
 }
 
 /* All files of one set, each number once; files are in order of their numbers. */
-static geodec_status check_numbers(const geodec_shards *s, const char *path, geodec_err *err)
+static geodec_status check_numbers(const geodec_import_states *s, const char *path, geodec_err *err)
 {
     numbered first = {0}, at;
     int64_t count = 0, least = 0;
@@ -152,7 +152,7 @@ static geodec_status check_numbers(const geodec_shards *s, const char *path, geo
 
 /* ---- the index -------------------------------------------------------------------------------------------------- */
 
-static int find_path(const geodec_shards *s, const char *name)
+static int find_path(const geodec_import_states *s, const char *name)
 {
     for (int i = 0; i < s->n_files; i++)
         if (strcmp(file_name(s->path[i]), name) == 0) return i;
@@ -160,7 +160,8 @@ static int find_path(const geodec_shards *s, const char *name)
 }
 
 /* weight_map: tensor -> file. Every file of it is there with that tensor, and no other files are. */
-static geodec_status check_map(const geodec_shards *s, const char *path, const geodec_json *root, geodec_err *err)
+static geodec_status check_map(const geodec_import_states *s, const char *path, const geodec_json *root,
+                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_safetensors *f = NULL;
@@ -181,7 +182,7 @@ static geodec_status check_map(const geodec_shards *s, const char *path, const g
             open = find_path(s, name);
             if (open < 0) GEODEC_THROW(GEODEC_FORMAT, "%s: %s, which the index names, is missing", path, name);
             named[open] = 1;
-            if (open == i && geodec_safetensors_find(f, tensor) < 0 && strlen(tensor) < GEODEC__SHARDS_NAME)
+            if (open == i && geodec_safetensors_find(f, tensor) < 0 && strlen(tensor) < GEODEC__IMPORT_STATES_NAME)
                 GEODEC_THROW(GEODEC_FORMAT, "%s: %s has no tensor %s, which the index names", path, name, tensor);
         }
         geodec_safetensors_close(f);
@@ -193,7 +194,7 @@ done:
     return st;
 }
 
-static geodec_status check_index(const geodec_shards *s, const char *path, geodec_err *err)
+static geodec_status check_index(const geodec_import_states *s, const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *index = NULL, *text = NULL;
@@ -221,7 +222,7 @@ done:
 }
 
 /* Shards of one run have one fingerprint, where they have one. */
-static geodec_status check_run(const geodec_shards *s, const char *path, geodec_err *err)
+static geodec_status check_run(const geodec_import_states *s, const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_safetensors *f = NULL;
@@ -242,7 +243,7 @@ done:
     return st;
 }
 
-geodec_status geodec__shards_list(geodec_shards *s, const char *path, geodec_err *err)
+geodec_status geodec__import_states_list(geodec_import_states *s, const char *path, geodec_err *err)
 {
     struct stat sb;
     GEODEC_PASS(read_folder(s, path, err));
@@ -258,15 +259,15 @@ geodec_status geodec__shards_list(geodec_shards *s, const char *path, geodec_err
 /* Whether two files have the same tensors of states. */
 static bool same_states(const geodec_safetensors *a, const geodec_safetensors *b, bool *disjoint)
 {
-    char x[GEODEC__SHARDS_NAME], y[GEODEC__SHARDS_NAME];
+    char x[GEODEC__IMPORT_STATES_NAME], y[GEODEC__IMPORT_STATES_NAME];
     int floats_a = 0, floats_b = 0, common = 0;
     for (int i = 0; i < geodec_safetensors_count(a); i++) {
         const geodec_safetensor *t = geodec_safetensors_at(a, i);
-        if (t->refused[0] || !geodec__shards_is_float(t->type) || t->rank < 2) continue;
+        if (t->refused[0] || !geodec__import_states_is_float(t->type) || t->rank < 2) continue;
         floats_a++;
-        geodec__shards_base(t->name, x);
+        geodec__import_states_base(t->name, x);
         for (int k = 0; k < geodec_safetensors_count(b); k++) {
-            geodec__shards_base(geodec_safetensors_at(b, k)->name, y);
+            geodec__import_states_base(geodec_safetensors_at(b, k)->name, y);
             if (strcmp(x, y) != 0) continue;
             common++;
             break;
@@ -274,17 +275,17 @@ static bool same_states(const geodec_safetensors *a, const geodec_safetensors *b
     }
     for (int k = 0; k < geodec_safetensors_count(b); k++) {
         const geodec_safetensor *t = geodec_safetensors_at(b, k);
-        floats_b += !t->refused[0] && geodec__shards_is_float(t->type) && t->rank >= 2;
+        floats_b += !t->refused[0] && geodec__import_states_is_float(t->type) && t->rank >= 2;
     }
     *disjoint = common == 0;
     return common == floats_a && common == floats_b;
 }
 
-geodec_status geodec__shards_group(geodec_shards *s, geodec_err *err)
+geodec_status geodec__import_states_group(geodec_import_states *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_safetensors *head[GEODEC__SHARDS_GROUPS] = {0}, *f = NULL;
-    int *group = NULL, count[GEODEC__SHARDS_GROUPS] = {0}, taken[GEODEC__SHARDS_GROUPS] = {0}, groups = 0;
+    geodec_safetensors *head[GEODEC__IMPORT_STATES_GROUPS] = {0}, *f = NULL;
+    int *group = NULL, count[GEODEC__IMPORT_STATES_GROUPS] = {0}, taken[GEODEC__IMPORT_STATES_GROUPS] = {0}, groups = 0;
     char **ordered = NULL;
     GEODEC_NEW(group, s->n_files);
     for (int i = 0; i < s->n_files; i++) {
@@ -297,8 +298,8 @@ geodec_status geodec__shards_group(geodec_shards *s, geodec_err *err)
         }
         if (!same && !disjoint)
             GEODEC_THROW(GEODEC_FORMAT, "%s: it has a part of the tensors of another file", s->path[i]);
-        if (!same && groups == GEODEC__SHARDS_GROUPS)
-            GEODEC_THROW(GEODEC_LIMIT, "the layers are spread over more than %d files", GEODEC__SHARDS_GROUPS);
+        if (!same && groups == GEODEC__IMPORT_STATES_GROUPS)
+            GEODEC_THROW(GEODEC_LIMIT, "the layers are spread over more than %d files", GEODEC__IMPORT_STATES_GROUPS);
         group[i] = g;
         count[g]++;
         if (!same) {

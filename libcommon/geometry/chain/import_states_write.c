@@ -8,7 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLAB_BYTES = 8 << 20, NAME = GEODEC__SHARDS_NAME, COLUMNS = GEODEC__SHARDS_COLUMNS, JUDGED = 4096 };
+enum {
+    SLAB_BYTES = 8 << 20,
+    NAME = GEODEC__IMPORT_STATES_NAME,
+    COLUMNS = GEODEC__IMPORT_STATES_COLUMNS,
+    JUDGED = 4096
+};
 
 typedef struct slab {
     int64_t rows;    /* room */
@@ -23,20 +28,20 @@ typedef struct slab {
 } slab;
 
 /* A slab of one tensor as float64. */
-static geodec_status read_layer(const geodec_shards *s, const geodec__shards_place *at, int64_t row0, int64_t n,
-                                slab *b, geodec_err *err)
+static geodec_status read_layer(const geodec_import_states *s, const geodec__import_states_place *at, int64_t row0,
+                                int64_t n, slab *b, geodec_err *err)
 {
     GEODEC_PASS(geodec_safetensors_read(at->file, at->index, row0 * s->d, n * s->d, b->raw, err));
     for (int64_t i = 0; i < n * s->d; i++) b->x[i] = geodec_format_element_f64(at->t->type, b->raw, i);
     return GEODEC_OK;
 }
 
-static geodec_status read_mask(const geodec_shards *s, const geodec__shards_block *f, int64_t row0, int64_t n, slab *b,
-                               geodec_err *err)
+static geodec_status read_mask(const geodec_import_states *s, const geodec__import_states_block *f, int64_t row0,
+                               int64_t n, slab *b, geodec_err *err)
 {
     memset(b->left, 0, (size_t)n);
     if (!s->mask[0]) return GEODEC_OK;
-    const geodec__shards_place at = geodec__shards_find(f, s->mask);
+    const geodec__import_states_place at = geodec__import_states_find(f, s->mask);
     GEODEC_PASS(geodec_safetensors_read(at.file, at.index, row0, n, b->raw, err));
     for (int64_t r = 0; r < n; r++) {
         const double v = geodec_format_element_f64(at.t->type, b->raw, r);
@@ -61,14 +66,14 @@ static int64_t keep(const slab *b, int64_t n, size_t width, void *data)
     return kept;
 }
 
-static geodec_status put_states(geodec_shards *s, const geodec__shards_block *f, int64_t row0, int64_t n, slab *b,
-                                geodec_artifact *a, geodec_err *err)
+static geodec_status put_states(geodec_import_states *s, const geodec__import_states_block *f, int64_t row0, int64_t n,
+                                slab *b, geodec_artifact *a, geodec_err *err)
 {
     const int64_t stride = s->n_layers * s->d;
     GEODEC_PASS(read_mask(s, f, row0, n, b, err));
     for (int64_t r = 0; r < n; r++) s->counts.masked += b->left[r];
     for (int l = 0; l < s->n_layers; l++) {
-        const geodec__shards_place at = geodec__shards_find(f, s->layer[l].name);
+        const geodec__import_states_place at = geodec__import_states_find(f, s->layer[l].name);
         const double *shift = b->shift ? b->shift + l * s->d : NULL;
         GEODEC_PASS(read_layer(s, &at, row0, n, b, err));
         for (int64_t i = 0; i < n * s->d; i++) {
@@ -92,20 +97,20 @@ static geodec_status put_states(geodec_shards *s, const geodec__shards_block *f,
 }
 
 /* Whether float64 layers need a shift, by the first rows of the first block (chain/rounding.h). */
-static geodec_status judge_layers(geodec_shards *s, slab *b, geodec_err *err)
+static geodec_status judge_layers(geodec_import_states *s, slab *b, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec__shards_block f = {0};
+    geodec__import_states_block f = {0};
     int64_t rows, length, d;
     double *median = NULL;
     GEODEC_NEW(median, s->n_layers * s->d);
-    GEODEC_TRY(geodec__shards_block_open(s, 0, &f, err));
-    GEODEC_TRY(geodec__shards_measure(s, &f, &rows, &length, &d, err));
+    GEODEC_TRY(geodec__import_states_block_open(s, 0, &f, err));
+    GEODEC_TRY(geodec__import_states_measure(s, &f, &rows, &length, &d, err));
     int64_t n = rows < b->rows ? rows : b->rows;
     n = n < JUDGED ? n : JUDGED;
     GEODEC_TRY(read_mask(s, &f, 0, n, b, err));
     for (int l = 0; l < s->n_layers; l++) {
-        const geodec__shards_place at = geodec__shards_find(&f, s->layer[l].name);
+        const geodec__import_states_place at = geodec__import_states_find(&f, s->layer[l].name);
         bool needed = false;
         if (at.t->type != GEODEC_F64) continue;
         GEODEC_TRY(read_layer(s, &at, 0, n, b, err));
@@ -116,20 +121,20 @@ static geodec_status judge_layers(geodec_shards *s, slab *b, geodec_err *err)
     }
     if (s->counts.shifted) GEODEC_MOVE(b->shift, median);
 done:
-    geodec__shards_block_close(&f);
+    geodec__import_states_block_close(&f);
     geodec_mem_free(median);
     return st;
 }
 
-static geodec_status read_column(const geodec_shards *s, const geodec__shards_block *f, int k, int64_t row0, int64_t n,
-                                 slab *b, geodec_err *err)
+static geodec_status read_column(const geodec_import_states *s, const geodec__import_states_block *f, int k,
+                                 int64_t row0, int64_t n, slab *b, geodec_err *err)
 {
-    const geodec__shards_place at = geodec__shards_find(f, s->column[k]);
+    const geodec__import_states_place at = geodec__import_states_find(f, s->column[k]);
     GEODEC_PASS(geodec_safetensors_read(at.file, at.index, row0, n, b->raw, err));
     for (int64_t r = 0; r < n; r++) {
         const double v = geodec_format_element_f64(at.t->type, b->raw, r); /* exact within the bounds */
         if (b->left[r]) continue;                                          /* padding may have any number */
-        if (v < (double)geodec__shards_columns[k].least || v > INT32_MAX)
+        if (v < (double)geodec__import_states_columns[k].least || v > INT32_MAX)
             GEODEC_FAIL(GEODEC_RANGE, "tensor %s: %.0f in row %lld", s->column[k], v, (long long)(row0 + r));
         b->value[r] = (int32_t)v;
     }
@@ -152,8 +157,8 @@ static int32_t counted(int k, const place *p, int64_t row)
     return -1;
 }
 
-static geodec_status put_column(const geodec_shards *s, const geodec__shards_block *f, int k, int64_t row0, int64_t n,
-                                const place *p, slab *b, geodec_artifact *a, geodec_err *err)
+static geodec_status put_column(const geodec_import_states *s, const geodec__import_states_block *f, int k,
+                                int64_t row0, int64_t n, const place *p, slab *b, geodec_artifact *a, geodec_err *err)
 {
     if (!s->column[k][0] && k == GEODEC__DOCUMENT) return GEODEC_OK;
     if (!s->column[k][0])
@@ -163,11 +168,11 @@ static geodec_status put_column(const geodec_shards *s, const geodec__shards_blo
     const int64_t kept = keep(b, n, sizeof *b->value, b->value);
     for (int64_t r = 0; k == GEODEC__POSITION && r < kept; r++)
         if (b->value[r] >= b->longest) b->longest = (int64_t)b->value[r] + 1;
-    if (kept > 0) GEODEC_PASS(geodec_artifact_append(a, geodec__shards_columns[k].field, kept, b->value, err));
+    if (kept > 0) GEODEC_PASS(geodec_artifact_append(a, geodec__import_states_columns[k].field, kept, b->value, err));
     return GEODEC_OK;
 }
 
-static geodec_status put_layers(const geodec_shards *s, const double *shift, geodec_artifact *a, geodec_err *err)
+static geodec_status put_layers(const geodec_import_states *s, const double *shift, geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int32_t *number = NULL;
@@ -182,7 +187,7 @@ done:
     return st;
 }
 
-static geodec_status put_attrs(const geodec_shards *s, int64_t longest, geodec_artifact *a, geodec_err *err)
+static geodec_status put_attrs(const geodec_import_states *s, int64_t longest, geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *names = NULL;
@@ -200,11 +205,11 @@ done:
     return st;
 }
 
-geodec_status geodec_shards_write(geodec_shards *s, bool consecutive, bool drop_missing, geodec_artifact *a,
-                                  const geodec_hooks *hooks, geodec_err *err)
+geodec_status geodec_import_states_write(geodec_import_states *s, bool consecutive, bool drop_missing,
+                                         geodec_artifact *a, const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec__shards_block f = {0};
+    geodec__import_states_block f = {0};
     slab b = {.drop = drop_missing};
     place p = {.consecutive = consecutive};
     b.rows = SLAB_BYTES / (8 * s->d * s->n_layers);
@@ -215,13 +220,13 @@ geodec_status geodec_shards_write(geodec_shards *s, bool consecutive, bool drop_
     GEODEC_NEW(b.x, b.rows * s->d);
     b.raw = geodec_mem_new(b.rows * s->d, 8);
     if (!b.raw) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld rows", (long long)b.rows);
-    s->counts = (geodec_shards_counts){0};
+    s->counts = (geodec_import_states_counts){0};
     GEODEC_TRY(judge_layers(s, &b, err));
     GEODEC_TRY(put_layers(s, b.shift, a, err));
     for (int i = 0; i < s->n_files / s->groups; i++) {
         int64_t rows, d;
-        GEODEC_TRY(geodec__shards_block_open(s, i, &f, err));
-        GEODEC_TRY_MSG(geodec__shards_measure(s, &f, &rows, &p.length, &d, err), "%s", f.path);
+        GEODEC_TRY(geodec__import_states_block_open(s, i, &f, err));
+        GEODEC_TRY_MSG(geodec__import_states_measure(s, &f, &rows, &p.length, &d, err), "%s", f.path);
         for (int64_t r0 = 0; r0 < rows; r0 += b.rows) {
             const int64_t n = rows - r0 < b.rows ? rows - r0 : b.rows;
             GEODEC_TRY(geodec_hooks_progress(hooks, "rows", p.before + r0, s->rows, err));
@@ -230,13 +235,13 @@ geodec_status geodec_shards_write(geodec_shards *s, bool consecutive, bool drop_
         }
         p.before += rows;
         p.sequences += p.length ? rows / p.length : 0;
-        geodec__shards_block_close(&f);
+        geodec__import_states_block_close(&f);
     }
     if (s->counts.kept == 0)
         GEODEC_THROW(GEODEC_SCARCE, "%s: none of %lld rows is data", s->path[0], (long long)s->rows);
     GEODEC_TRY(put_attrs(s, b.longest, a, err));
 done:
-    geodec__shards_block_close(&f);
+    geodec__import_states_block_close(&f);
     GEODEC_FREE(b.state, b.value, b.left, b.x, b.raw, b.shift);
     return st;
 }

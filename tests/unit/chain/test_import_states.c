@@ -61,15 +61,15 @@ static void make(const char *path, int n, const geodec_safetensor *t, int first,
 static geodec_artifact *import(const char *from, const char *names, bool consecutive, const char *to)
 {
     geodec_err err = {0};
-    geodec_shards *s = NULL;
+    geodec_import_states *s = NULL;
     geodec_artifact *a = NULL;
     geodec_provenance p = {.tool = "test", .command_line = "test", .blas_core = "none"};
-    test_ok(geodec_shards_open(from, names, NULL, &s, &err), &err);
+    test_ok(geodec_import_states_open(from, names, NULL, &s, &err), &err);
     test_ok(geodec_artifact_create(&geodec_activations_kind, to, &p, &a, &err), &err);
-    test_ok(geodec_shards_write(s, consecutive, false, a, NULL, &err), &err);
+    test_ok(geodec_import_states_write(s, consecutive, false, a, NULL, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
     test_ok(geodec_artifact_open(&geodec_activations_kind, to, &a, &err), &err);
-    geodec_shards_close(s);
+    geodec_import_states_close(s);
     return a;
 }
 
@@ -166,8 +166,8 @@ Test(shards, a_folder_in_the_order_of_numbers_with_names_given)
 static void refused(const char *path, const char *names, geodec_status want, const char *words)
 {
     geodec_err err = {0};
-    geodec_shards *s = NULL;
-    const geodec_status st = geodec_shards_open(path, names, NULL, &s, &err);
+    geodec_import_states *s = NULL;
+    const geodec_status st = geodec_import_states_open(path, names, NULL, &s, &err);
     char line[512];
     (void)geodec_err_line(&err, line, sizeof line);
     cr_assert_eq(st, want, "%s: status %d, %s", words, st, line);
