@@ -25,7 +25,7 @@
 #include "base/rng.h"
 #include "kernels/products_internal.h"
 #include "ternary/change.h"
-#include "ternary/product_internal.h"
+#include "ternary/multiply_internal.h"
 
 #include <dlfcn.h>
 #include <math.h>

@@ -18,7 +18,7 @@
 #include "lab/published/validity.h"
 #include "lab/published/warp.h"
 #include "lab/resonance/resonance.h"
-#include "session/rows.h"
+#include "session/embeddings.h"
 
 #include <math.h>
 #include <string.h>

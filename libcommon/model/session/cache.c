@@ -18,7 +18,7 @@
 #include "base/memory_limit.h"
 #include "base/names_internal.h"
 #include "session/integer_session_internal.h"
-#include "session/recurrence_internal.h"
+#include "session/recurrence_states_internal.h"
 #include "session/streamed_internal.h"
 
 #include <math.h>

@@ -126,7 +126,7 @@ struct geodec_session {
     /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
      */
     float **decay_row;           /* [max_batch][d_model] of recurrent layers; NULL without */
-    struct geodec__recur *recur; /* states of recurrent layers (recurrence_internal.h), NULL without */
+    struct geodec__recur *recur; /* states of recurrent layers (recurrence_states_internal.h), NULL without */
     float **x_row, **norm_row, **query_row, **key_row, **value_row, **mixed_row, **gate_row, **up_row, **down_row;
     /* of dense layers and shared networks of a mixture: gate and up [max_batch][max(d_ff_dense, d_ff_shared)], result
      * of the shared network [max_batch][d_model]; NULL without them */

@@ -3,7 +3,7 @@
 #include "integer/engine/engine.h"
 #include "session/arithmetic.h"
 #include "session/integer_session_internal.h"
-#include "session/recurrence_internal.h"
+#include "session/recurrence_states_internal.h"
 #include "session/streamed_internal.h"
 #include "session/team_internal.h"
 

@@ -7,7 +7,7 @@
 #define GEODEC_STREAMING_DISK_INTERNAL_H
 
 #include "streaming/disk.h"
-#include "streaming/ring.h"
+#include "streaming/ring_queue.h"
 #include "streaming/serial.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* Adaptation: the estimator and its moments, evolution strategies, the anchor, the torus, the return. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/perspective/dual/adapt.h"
+#include "lab/perspective/dual/adapt_forward.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

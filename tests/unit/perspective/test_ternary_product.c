@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "support/support.h"
-#include "ternary/product_internal.h"
+#include "ternary/multiply_internal.h"
 
 #include <criterion/criterion.h>
 #include <float.h>

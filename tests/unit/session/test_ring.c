@@ -6,7 +6,7 @@
 #include "io/file.h"
 #include "session/model_internal.h"
 #include "session/opened.h"
-#include "session/recurrence_internal.h"
+#include "session/recurrence_states_internal.h"
 #include "session/session_state.h"
 #include "session/tail.h"
 #include "support/support.h"

@@ -5,7 +5,7 @@
 #include "io/file.h"
 #include "session/attnres.h"
 #include "session/opened.h"
-#include "session/recurrence_internal.h"
+#include "session/recurrence_states_internal.h"
 #include "session/rewrite.h"
 #include "session/session_state.h"
 #include "support/support.h"

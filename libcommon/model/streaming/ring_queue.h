@@ -1,6 +1,6 @@
 /* A bounded queue between two threads, without locks: one thread pushes, one thread pops. */
-#ifndef GEODEC_STREAMING_RING_H
-#define GEODEC_STREAMING_RING_H
+#ifndef GEODEC_STREAMING_RING_QUEUE_H
+#define GEODEC_STREAMING_RING_QUEUE_H
 
 #include "base/err.h"
 

@@ -4,8 +4,8 @@
  * maps the tangent of the input to that of the output, vjp the cotangent of the output to that of the input; both
  * overwrite their result and take the forward input (and, where stated, results) at the point. The result of an
  * elementwise or row-wise operator may be its argument. */
-#ifndef GEODEC_REFERENCE_OPS_INTERNAL_H
-#define GEODEC_REFERENCE_OPS_INTERNAL_H
+#ifndef GEODEC_REFERENCE_OPERATORS_INTERNAL_H
+#define GEODEC_REFERENCE_OPERATORS_INTERNAL_H
 
 #include "base/pool.h"
 #include "session/weights_internal.h"

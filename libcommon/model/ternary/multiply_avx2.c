@@ -1,8 +1,8 @@
 /* AVX2: pairs of products of unsigned codes and signed activations in 16 bits, widened before they can overflow. */
 #if defined(__AVX2__)
-#include "ternary/product_internal.h"
+#include "ternary/multiply_internal.h"
 
-#include "ternary/product_body.h"
+#include "ternary/multiply_body.h"
 
 #include <immintrin.h>
 

@@ -1,5 +1,5 @@
 #include "base/extremes_internal.h"
-#include "session/recurrence_internal.h"
+#include "session/recurrence_states_internal.h"
 
 #include "base/mem.h"
 #include "recurrence/recurrence.h"
@@ -166,7 +166,7 @@ static void forget(geodec_session *s, int32_t end)
     for (; a->n_kept > 0 && kept_at(a, 0) < end - a->rows; a->n_kept--) a->oldest = kept_index(a, 1);
     a->floor = (int32_t)geodec__max(a->floor, (int32_t)geodec__cache_floor(s, end));
     if (end > a->rows)
-        a->floor = (int32_t)geodec__max(a->floor, kept_at(a, 0)); /* there is one: recurrence_internal.h */
+        a->floor = (int32_t)geodec__max(a->floor, kept_at(a, 0)); /* there is one: recurrence_states_internal.h */
 }
 
 void geodec__recurrence_begin(geodec_session *s, const int32_t *token, int32_t n)

@@ -1,4 +1,4 @@
-#include "measure/perspectives.h"
+#include "measure/perspectives_text.h"
 
 #include "base/hooks.h"
 #include "base/mem.h"

@@ -2,8 +2,8 @@
  * strategies on positions, a pull towards the start, and a return to the best point when held-out loss rises.
  *
  * Random numbers are functions of (seed, index): the same step gives the same bits with any number of threads. */
-#ifndef GEODEC_PERSPECTIVE_DUAL_ADAPT_H
-#define GEODEC_PERSPECTIVE_DUAL_ADAPT_H
+#ifndef GEODEC_PERSPECTIVE_DUAL_ADAPT_FORWARD_H
+#define GEODEC_PERSPECTIVE_DUAL_ADAPT_FORWARD_H
 
 #include "base/pool.h"
 

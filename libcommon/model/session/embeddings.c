@@ -1,4 +1,4 @@
-#include "session/rows.h"
+#include "session/embeddings.h"
 
 #include "base/mem.h"
 #include "session/weights_internal.h"

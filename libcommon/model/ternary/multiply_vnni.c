@@ -1,8 +1,8 @@
 /* AVX-512 with VNNI: dot products of four unsigned bytes and four signed bytes in each 32-bit lane. */
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VNNI__)
-#include "ternary/product_internal.h"
+#include "ternary/multiply_internal.h"
 
-#include "ternary/product_body.h"
+#include "ternary/multiply_body.h"
 
 #include <immintrin.h>
 

@@ -1,4 +1,4 @@
-#include "streaming/ring.h"
+#include "streaming/ring_queue.h"
 
 #include "base/mem.h"
 

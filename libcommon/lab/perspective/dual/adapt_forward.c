@@ -1,4 +1,4 @@
-#include "lab/perspective/dual/adapt.h"
+#include "lab/perspective/dual/adapt_forward.h"
 
 #include "base/mem.h"
 #include "base/rng.h"

@@ -1,8 +1,8 @@
 /* Internal: sums of ternary products, one table for each instruction set. */
-#ifndef GEODEC_PERSPECTIVE_TERNARY_PRODUCT_INTERNAL_H
-#define GEODEC_PERSPECTIVE_TERNARY_PRODUCT_INTERNAL_H
+#ifndef GEODEC_PERSPECTIVE_TERNARY_MULTIPLY_INTERNAL_H
+#define GEODEC_PERSPECTIVE_TERNARY_MULTIPLY_INTERNAL_H
 
-#include "ternary/product.h"
+#include "ternary/multiply.h"
 
 enum {
     GEODEC__TERNARY_TILE = 4, /* rows or vectors of a call */

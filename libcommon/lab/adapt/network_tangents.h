@@ -2,8 +2,8 @@
  * direction of adapters of low rank on the projections of the gates (perspective/dual). The experts of a row are those
  * of its value; where a small change would choose others, the loss is not differentiable, and the derivative is that of
  * the chosen ones. */
-#ifndef GEODEC_ADAPT_NETWORK_H
-#define GEODEC_ADAPT_NETWORK_H
+#ifndef GEODEC_LAB_ADAPT_NETWORK_TANGENTS_H
+#define GEODEC_LAB_ADAPT_NETWORK_TANGENTS_H
 
 #include "base/pool.h"
 #include "train/layout.h"
@@ -26,7 +26,7 @@ void geodec_network_destroy(geodec_network *n); /* NULL ok */
 
 /* Numbers of all adapters: for each adapted layer A [rank][d], then B [d][rank]. */
 int64_t geodec_network_size(const geodec_network *n);
-/* The start: A ~ N(0, 1 / d), B = 0 (perspective/dual/adapt.h). */
+/* The start: A ~ N(0, 1 / d), B = 0 (perspective/dual/adapt_forward.h). */
 void geodec_network_start(const geodec_network *n, uint64_t seed, double *x);
 /* Coordinates of the experts of all layers [places][3], as in the file, and their replacement. */
 int64_t geodec_network_places(const geodec_network *n);

@@ -1,7 +1,7 @@
 /* AVX-512: additions of floats under mask registers. */
 #if defined(__AVX512F__) && defined(__AVX512BW__)
 #include "base/unroll_internal.h"
-#include "ternary/product_internal.h"
+#include "ternary/multiply_internal.h"
 
 #include <immintrin.h>
 

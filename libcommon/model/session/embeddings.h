@@ -1,6 +1,6 @@
 /* Rows of the embedding and of the head as floats, for code that uses a model's geometry without running it. */
-#ifndef GEODEC_MODEL_ROWS_H
-#define GEODEC_MODEL_ROWS_H
+#ifndef GEODEC_MODEL_EMBEDDINGS_H
+#define GEODEC_MODEL_EMBEDDINGS_H
 
 #include "session/model.h"
 

@@ -10,8 +10,8 @@
  * before the rows that are left are dropped. Let a pass end at token e, after at most m = max_batch rows. States are
  * kept before a pass when the last ones are 256 tokens back, so at most 255 + m tokens are between two of them; with
  * back + 256 + m rows there are states between the oldest row and e - back, which can be returned to. */
-#ifndef GEODEC_MODEL_RECURRENCE_INTERNAL_H
-#define GEODEC_MODEL_RECURRENCE_INTERNAL_H
+#ifndef GEODEC_MODEL_RECURRENCE_STATES_INTERNAL_H
+#define GEODEC_MODEL_RECURRENCE_STATES_INTERNAL_H
 
 #include "session/model_internal.h"
 

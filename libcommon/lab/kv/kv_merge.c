@@ -1,8 +1,8 @@
-#include "lab/kv/merge.h"
+#include "lab/kv/kv_merge.h"
 
 #include "base/mem.h"
 #include "linalg/eig.h"
-#include "session/rows.h"
+#include "session/embeddings.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
-#include "lab/adapt/network.h"
+#include "lab/adapt/network_tangents.h"
 
 #include "base/mem.h"
-#include "lab/perspective/dual/adapt.h"
+#include "lab/perspective/dual/adapt_forward.h"
 #include "lab/perspective/dual/dual.h"
 #include "routing/torus.h"
 #include "session/arch_internal.h"

@@ -1,7 +1,7 @@
 #include "base/finite.h"
 #include "base/mem.h"
 #include "kernels/isa_internal.h"
-#include "ternary/product_internal.h"
+#include "ternary/multiply_internal.h"
 
 #include <math.h>
 

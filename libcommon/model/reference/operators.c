@@ -1,6 +1,6 @@
 /* The elementwise and row-wise operators: norm, rotary positions, gated activation, choice of experts, soft-cap. */
 #include "base/mem.h"
-#include "reference/ops_internal.h"
+#include "reference/operators_internal.h"
 
 #include <math.h>
 

@@ -2,8 +2,8 @@
  * token is projected onto the first head_dim rows of the leading principal components of the embedding (coordinates of
  * another space, as in the papers' runtime) and compared with up to 256 tokens kept before, oldest first; at the first
  * within the threshold its key and value become copies of that token's. The cache keeps its size. */
-#ifndef GEODEC_LAB_KV_MERGE_H
-#define GEODEC_LAB_KV_MERGE_H
+#ifndef GEODEC_LAB_KV_KV_MERGE_H
+#define GEODEC_LAB_KV_KV_MERGE_H
 
 #include "session/rewrite.h"
 

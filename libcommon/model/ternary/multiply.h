@@ -9,8 +9,8 @@
  * FLOAT. Additions and subtractions of float32 under masks; the only multiplication is that by s. Column i belongs to
  * lane i mod 16. In each lane, from 0, columns ascend: x is added where t = 1, subtracted where t = -1. Then lane l and
  * lane l + 8 are added, l and l + 4, l and l + 2, l and l + 1. NaN and infinity count only where t is not 0. */
-#ifndef GEODEC_PERSPECTIVE_TERNARY_PRODUCT_H
-#define GEODEC_PERSPECTIVE_TERNARY_PRODUCT_H
+#ifndef GEODEC_PERSPECTIVE_TERNARY_MULTIPLY_H
+#define GEODEC_PERSPECTIVE_TERNARY_MULTIPLY_H
 
 #include "base/pool.h"
 #include "kernels/settings.h"

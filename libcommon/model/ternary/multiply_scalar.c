@@ -1,5 +1,5 @@
 /* The reference: digits by the definition, sums in order. */
-#include "ternary/product_internal.h"
+#include "ternary/multiply_internal.h"
 
 #include <string.h>
 

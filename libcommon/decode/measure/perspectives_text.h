@@ -1,8 +1,8 @@
 /* What multi-perspective decoding (decode/perspectives.h) does to a held-out text: how often it is asked, bits a byte,
  * and whether 1 - JS / ln n is a calibrated confidence, beside the model's own largest probability and beside
  * temperature scaling, the ordinary repair. */
-#ifndef GEODEC_MEASURE_PERSPECTIVES_H
-#define GEODEC_MEASURE_PERSPECTIVES_H
+#ifndef GEODEC_MEASURE_PERSPECTIVES_TEXT_H
+#define GEODEC_MEASURE_PERSPECTIVES_TEXT_H
 
 #include "decode/perspectives.h"
 #include "mixture/calibration.h"
