@@ -1,7 +1,8 @@
 /* Internal: the search, compiled once for each instruction set; KERNELS is the name of the table. Dimension 8 is
  * unrolled. */
+#define F_INLINE INLINE
+#include "base/simd_internal.h"
 #include "records/lookup_internal.h"
-#include "records/lookup_vec_internal.h"
 
 #include <float.h>
 #include <math.h>

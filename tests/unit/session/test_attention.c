@@ -3,7 +3,7 @@
  * step by step, and bit for bit between all ways to compute the same row. */
 #include "base/f16.h"
 #include "base/mem.h"
-#include "kernels/fma32_internal.h"
+#include "base/simd_internal.h"
 #include "session/model_internal.h"
 #include "session/synthetic.h"
 #include "support/support.h"
