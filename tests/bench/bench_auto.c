@@ -3,7 +3,7 @@
  *     --rounds N (5)  --prompts N (6)  --prompt-tokens N (16)  --tokens N (96)  --arithmetic exact|fast  --drafters
  * LIST  --threads N (1)  --temperature T (0)  --prices on|off
  *
- * Adaptive length; with --prices off without the prices of a mixture (model/resident_price.h), which start anew with
+ * Adaptive length; with --prices off without the prices of a mixture (session/resident_price.h), which start anew with
  * every text. In a round every drafter starts without state and decodes the same prompts.
  * Within a prompt the drafters run one after the other, with plain decoding before and after each. The measure is the
  * time of a drafter divided by that of the two plain runs, because the speed of a machine drifts. Times are CPU times

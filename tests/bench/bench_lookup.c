@@ -2,12 +2,12 @@
  *
  *     bench-lookup [--quick] [--only near|fresh|own] [--cloud METRIC.h5]
  *
- * lab/lookup/correct.h describes the records, the queries and the peers. limit_us: the target for a size. --cloud uses
+ * lab/lookup/lookup.h describes the records, the queries and the peers. limit_us: the target for a size. --cloud uses
  * only the points of a metric artifact in the metrics of its field: unchanged, then at each condition.
  */
 #include "arguments.h"
 #include "base/err.h"
-#include "lab/lookup/correct.h"
+#include "lab/lookup/lookup.h"
 #include "linalg/lapack.h"
 
 #include <math.h>

@@ -15,7 +15,7 @@
  *                --peer, which is loaded and never linked; its result is compared with int8's
  *   rounding     the activations alone: cols values to int8
  *
- * --changes: differences between random matrices (perspective/ternary/change.h) by the share p of changed weights.
+ * --changes: differences between random matrices (ternary/change.h) by the share p of changed weights.
  * Columns: p, encoding, changes, share (bytes relative to 1.6 bits a weight), expected and floor (controls: closed form
  * of the code; entropy), apply_ns and encode_ns a change, the fastest of rounds, load. */
 #include "base/clock.h"
@@ -25,7 +25,7 @@
 #include "base/rng.h"
 #include "kernels/products_internal.h"
 #include "ternary/change.h"
-#include "ternary/product_internal.h"
+#include "ternary/multiply_internal.h"
 
 #include <dlfcn.h>
 #include <math.h>

@@ -227,7 +227,7 @@ typedef struct bench {
     int64_t n_tokens; /* of the text */
 } bench;
 
-/* Of one width. */
+/* What is measured of one width. */
 typedef struct figures {
     double median, least, experts;
 } figures;

@@ -1,6 +1,6 @@
-/* float_hash MODEL.gguf [TOKENS]: the control of hash.c: the same in float32, with the exact arithmetic of
- * model/model.h. Logits are hashed as their bits. Status 1 when two ways or sets differ, 2 for a wrong command line, 3
- * for an error.
+/* float_hash MODEL.gguf [TOKENS]: the control of hash.c: its runs in float32, with the exact arithmetic of
+ * geodec/session.h. Logits are hashed as their bits. Status 1 when two ways or sets differ, 2 for a wrong command line,
+ * 3 for an error.
  *
  * The program is linked with what a dense model or a mixture in memory needs (mk/everywhere.mk), so that it is
  * static and needs no package of another architecture: neither stores of experts nor vocabularies with regular

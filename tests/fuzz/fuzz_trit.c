@@ -2,7 +2,7 @@
  * file; what is verified is made of codes, and every instruction set computes the same with it. */
 #include "base/mem.h"
 #include "fuzz/ternary_edits.h"
-#include "ternary/product.h"
+#include "ternary/multiply.h"
 
 #include <math.h>
 

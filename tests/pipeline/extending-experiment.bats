@@ -10,11 +10,11 @@ setup_file() {
     scratch_tree
     mkdir libcommon/lab/isotropy pipelines/lab/isotropy
     # 1. the header
-    cat >libcommon/lab/isotropy/correct.h <<'C'
+    cat >libcommon/lab/isotropy/isotropy.h <<'C'
 /* The isotropy artifact: the mean squared cosine between pairs of a cloud's points, 1/k for isotropic points in k
  * dimensions. The control is a Gaussian cloud of the same variances. */
-#ifndef GEODEC_LAB_ISOTROPY_CORRECT_H
-#define GEODEC_LAB_ISOTROPY_CORRECT_H
+#ifndef GEODEC_LAB_ISOTROPY_ISOTROPY_H
+#define GEODEC_LAB_ISOTROPY_ISOTROPY_H
 
 #include "chain/cloud.h"
 
@@ -36,8 +36,8 @@ GEODEC_API void geodec_isotropy_clear(geodec_isotropy *r);
 #endif
 C
     # 2. the computation and the table of the artifact
-    cat >libcommon/lab/isotropy/correct.c <<'C'
-#include "lab/isotropy/correct.h"
+    cat >libcommon/lab/isotropy/isotropy.c <<'C'
+#include "lab/isotropy/isotropy.h"
 
 #include "artifact/binding.h"
 #include "base/mem.h"
@@ -121,7 +121,7 @@ C
 /* geodec-isotropy: the mean squared cosine between pairs of a cloud's points. */
 #include "artifact/binding.h"
 #include "cli/stage.h"
-#include "lab/isotropy/correct.h"
+#include "lab/isotropy/isotropy.h"
 
 static const char *output = "isotropy.h5";
 static const cli_option options[] = {
@@ -160,7 +160,7 @@ done:
 int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
 C
     # 4. the published counterpart
-    insert_before '^#include "lab/published/blocks.h"' tools/lab/geodec-published.c '#include "lab/isotropy/correct.h"'
+    insert_before '^#include "lab/published/blocks.h"' tools/lab/geodec-published.c '#include "lab/isotropy/isotropy.h"'
     cat >"$BATS_FILE_TMPDIR/stage.c" <<'C'
 static geodec_status isotropy(const cli *c, geodec_err *err)
 {
@@ -185,7 +185,7 @@ C
     insert_before '^/[*] ---- stages' tools/lab/geodec-published.c "$(cat "$BATS_FILE_TMPDIR/stage.c")" ''
     insert_before '^    {"onedecode", ' tools/lab/geodec-published.c '    {"isotropy", isotropy, .inputs = "CLOUD.h5", .least = 1, .most = 1},'
     # 5. the list of kinds
-    insert_before '^#include "lab/library/correct.h"' tools/cli/lab/kinds.c '#include "lab/isotropy/correct.h"'
+    insert_before '^#include "lab/library/library.h"' tools/cli/lab/kinds.c '#include "lab/isotropy/isotropy.h"'
     insert_before '^    &geodec_library_kind,' tools/cli/lab/kinds.c '    &geodec_isotropy_kind,'
     # 6. the folder of the pipeline
     cat >pipelines/lab/isotropy/isotropy.mk <<'END'
@@ -226,8 +226,8 @@ setup() {
     diff - touched.txt <<'END'
 docs/schema/isotropy.md
 docs/tools.md
-libcommon/lab/isotropy/correct.c
-libcommon/lab/isotropy/correct.h
+libcommon/lab/isotropy/isotropy.c
+libcommon/lab/isotropy/isotropy.h
 pipelines/lab/isotropy/claims.tsv
 pipelines/lab/isotropy/isotropy.mk
 tools/cli/lab/kinds.c

@@ -21,8 +21,8 @@
             "recombine the residual stream over depth: damp:S, depth_attn:S[:window=N] (joined by +), "                \
             "block_softmax:S[:blocks=N][:tau=T][:query=state|zero], or the control rescale:S (default: off)")
 
-/* Replaces the value auto by the arithmetic that suits the model's file (model/arithmetic.h) and updates the canonical
- * command line. Returns true if the value was auto. Must be called before any other option is changed. */
+/* Replaces the value auto by the arithmetic that suits the model's file (session/arithmetic.h) and updates the
+ * canonical command line. Returns true if the value was auto. Must be called before any other option is changed. */
 bool arithmetic_settle(const cli *c, const geodec_model *m, const char **word);
 /* Prints a summary line on the arithmetic if it is fast, or with --verbose. */
 void arithmetic_say(const cli *c, const geodec_model *m, const char *word);

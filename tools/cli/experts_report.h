@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 
-/* In place of what a report has; below 0: as measured. */
+/* Numbers of a machine in place of those that a report has; below 0: as measured. */
 typedef struct experts_machine {
     double bandwidth;              /* bytes a second */
     double layer_seconds, latency; /* of computing a layer; of a read beside its bytes */

@@ -7,14 +7,14 @@
 /* One array of all of them, and its length. */
 const geodec_kind *const *cli_kinds(void);
 int cli_n_kinds(void);
-/* Those of the laboratory, then NULL. A new one is one line in lab/kinds.c. */
+/* The kinds of the laboratory, then NULL. A new one is one line in lab/kinds.c. */
 extern const geodec_kind *const cli_lab_kinds[];
 
 /* NULL if no kind has this name. */
 const geodec_kind *cli_kind_find(const char *name);
 /* Opens an artifact of any kind. */
 geodec_status cli_open_any(const char *path, geodec_artifact **out, geodec_err *err) GEODEC_MUST_USE;
-/* The same without its digest (geodec_artifact_peek). */
+/* Opens an artifact of any kind without its digest (geodec_artifact_peek). */
 geodec_status cli_peek_any(const char *path, geodec_artifact **out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -25,7 +25,7 @@ struct line_editor {
     HistoryW *history;
     FILE *out;
     int kept; /* a byte that was read too early; -1: none */
-    /* Of the line that is read: why it ended early. */
+    /* Why the line that is read ended early. */
     bool interrupted;
     geodec_status st;
     geodec_err *err;

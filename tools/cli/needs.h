@@ -24,11 +24,11 @@ void needs_program(geodec_needs *n);
 /* The largest resident size of this process so far, in place of needs_program: for a stage whose inputs, work spaces
  * and libraries were all in use in a pilot run. */
 void needs_process(geodec_needs *n);
-/* The same, and what is left of a mapped file of `bytes` that the run reads to the end. */
+/* As needs_process, and what is left of a mapped file of `bytes` that the run reads to the end. */
 void needs_process_and_file(geodec_needs *n, double bytes);
 /* Reading `bytes` of a file and its SHA-256, `times` times. */
 void needs_digest(geodec_needs *n, const char *name, double bytes, double times);
-/* The same for all artifacts of the stage, as stage_open does: digest of the body, digest of the file. */
+/* Reading all artifacts of the stage, as stage_open does: digest of the body, digest of the file. */
 void needs_inputs(geodec_needs *n, const cli_stage *stage);
 /* Writing an artifact: row output_bytes, the time, and the buffers. */
 void needs_output(geodec_needs *n, const geodec_size *size);

@@ -1,4 +1,4 @@
-/* The option sets of the papers' runtime, under its names (shared/spec decoding-runtime, 9). Each tool with --preset
+/* The option sets of the papers' runtime, under the papers' names. Each tool with --preset
  * takes its own options from this table. The canonical command line and the report contain these options. An option on
  * the command line replaces the value of the preset; a note reports this. */
 #ifndef GEODEC_TOOLS_CLI_PRESETS_H

@@ -30,14 +30,14 @@ typedef struct cli_stage {
 
 /* Whether the run is a plan. A report without an output has no stage: *stage is all zero. */
 static inline bool stage_is_plan(const cli_stage *stage) { return stage->c && stage->c->needs; }
-/* For a stage that calls cli_may_write itself. */
+/* A stage that calls cli_may_write itself. */
 cli_stage stage_of(const cli *c, const char *output);
 /* Begins a stage and checks that the output may be written (cli_may_write). stage must be all zero. */
 geodec_status stage_begin(cli_stage *stage, const cli *c, const char *output, geodec_err *err) GEODEC_MUST_USE;
 /* Opens an artifact and adds it to the provenance; stage_end closes it. */
 geodec_status stage_open(cli_stage *stage, const geodec_kind *kind, const char *path, geodec_artifact **in,
                          geodec_err *err) GEODEC_MUST_USE;
-/* The same in two steps, for an input whose content is checked first: stage_hold opens it, stage_add adds it to the
+/* stage_open in two steps, for an input whose content is checked first: stage_hold opens it, stage_add adds it to the
  * provenance. */
 geodec_status stage_hold(cli_stage *stage, const geodec_kind *kind, const char *path, geodec_artifact **in,
                          geodec_err *err) GEODEC_MUST_USE;

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "cli/stage.h"
 
-/* Of a split model: all of them, as one input. */
+/* Adds all parts of a split model, as one input. */
 static geodec_status add_parts(cli_stage *stage, const char *path, const geodec_gguf *g, int n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

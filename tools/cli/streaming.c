@@ -158,7 +158,7 @@ static void print_plan(void *ctx, const geodec_streamed_plan *p)
 static const double LIVE_SECONDS = 0.5; /* of a line */
 static const geodec_model *live;        /* NULL: no line is shown */
 
-/* Of the time since the last line, once that was long enough; else the last line again. True: a new one. */
+/* A line about the time since the line before, if LIVE_SECONDS have passed; else that line again. True: a new one. */
 static bool live_text(const char **text)
 {
     static char line[160];

@@ -1,4 +1,4 @@
-/* Options of the tools that run a model: experts on disk under a memory budget (model/streamed.h). */
+/* Options of the tools that run a model: experts on disk under a memory budget (session/streamed.h). */
 #ifndef GEODEC_TOOLS_CLI_STREAMING_H
 #define GEODEC_TOOLS_CLI_STREAMING_H
 
@@ -18,7 +18,8 @@ extern streaming_words streaming;
     OPT_FLAG("plan", 0, &streaming.plan, "print what --ram means for this model, and stop before any weight is read",  \
              .flags = CLI_VOLATILE),                                                                                   \
         CLI_STREAMING_OPTIONS_OF_PLAN
-/* The same for a tool that has a plan of its own (cli_tool.plans). With --ram the plan is that of the experts. */
+/* CLI_STREAMING_OPTIONS for a tool that has a plan of its own (cli_tool.plans). With --ram the plan is that of the
+ * experts. */
 #define CLI_STREAMING_OPTIONS_OF_PLAN                                                                                  \
     OPT_STR("ram", 0, &streaming.ram, "SIZE|auto",                                                                     \
             "memory for weights, cache and experts (as 900M or 1.5G): experts that do not fit are read from the file " \

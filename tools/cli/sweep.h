@@ -19,7 +19,7 @@
         OPT_FILE("joined", 0, &(file), "FILE.h5",                                                                      \
                  "read the results of the " tasks " from the joined parts, and finish the run", .flags = CLI_VOLATILE)
 
-/* The same for a tool with --mpi, whose ranks (comm, NULL: none) divide the tasks. */
+/* As stage_sweep, for a tool with --mpi, whose ranks (comm, NULL: none) divide the tasks. */
 geodec_status stage_sweep_ranks(cli_stage *stage, const char *shard, const char *joined, geodec_comm *comm,
                                 geodec_sweep **out, geodec_err *err) GEODEC_MUST_USE;
 /* *out is NULL if neither option is given; stage_end closes it. GEODEC_INVAL if both are given. */

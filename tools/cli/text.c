@@ -4,7 +4,8 @@
 
 bool text_allow_unknown;
 
-/* Of the first MiB, at a character's start. */
+/* The share of unknown tokens in the first MiB, cut at the start of a character: refused, or warned of, where it is
+ * large. */
 static geodec_status count_unknown(const char *path, const geodec_tokenizer *t, text_file *f, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -364,7 +364,7 @@ static geodec_status check_options(work *w, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* Of the model, at the same time. */
+/* Sessions of the model that are open at the same time. */
 static int32_t sessions(void) { return 1 + (draft && strstr(draft, "exit")); }
 
 /* Opens the model with its session, the prompt, the artifacts and the drafter. */

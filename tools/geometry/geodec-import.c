@@ -3,7 +3,7 @@
 #include "chain/activations.h"
 #include "chain/cloud.h"
 #include "chain/import.h"
-#include "chain/shards.h"
+#include "chain/import_states.h"
 #include "cli/cloud.h"
 #include "cli/stage.h"
 #include "io/matrix.h"
@@ -205,36 +205,36 @@ static geodec_status import_shards(cli_stage *stage, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const cli *c = stage->c;
-    geodec_shards *s = NULL;
+    geodec_import_states *s = NULL;
     if (!states || coordinates) GEODEC_THROW(GEODEC_INVAL, "safetensors files have hidden states: give --states");
     if (dim > 0 || k_int > 0 || dataset[0] || strcmp(lift, "none") != 0)
         GEODEC_THROW(GEODEC_INVAL, "--dim, --k-int, --dataset and --lift are not for safetensors files");
-    GEODEC_TRY(geodec_shards_open(c->args[0], tensors, mask, &s, err));
-    if (geodec_shards_files(s) == 1)
-        GEODEC_TRY(stage_file(stage, geodec_shards_paths(s)[0], err));
+    GEODEC_TRY(geodec_import_states_open(c->args[0], tensors, mask, &s, err));
+    if (geodec_import_states_files(s) == 1)
+        GEODEC_TRY(stage_file(stage, geodec_import_states_paths(s)[0], err));
     else
-        GEODEC_TRY(
-            geodec_provenance_add_files(&stage->p, c->args[0], geodec_shards_files(s), geodec_shards_paths(s), err));
+        GEODEC_TRY(geodec_provenance_add_files(&stage->p, c->args[0], geodec_import_states_files(s),
+                                               geodec_import_states_paths(s), err));
     GEODEC_TRY(stage_create(stage, &geodec_activations_kind, err));
-    GEODEC_TRY(geodec_shards_write(s, consecutive, drop_missing, stage->out, &c->hooks, err));
+    GEODEC_TRY(geodec_import_states_write(s, consecutive, drop_missing, stage->out, &c->hooks, err));
     GEODEC_TRY(stage_commit(stage, err));
-    const geodec_shards_counts *n = geodec_shards_counted(s);
-    if (geodec_shards_mask(s)[0])
-        cli_say(c, "%lld of %lld rows left out by the mask %s", (long long)n->masked, (long long)geodec_shards_rows(s),
-                geodec_shards_mask(s));
-    if (geodec_shards_unused_mask(s)[0])
+    const geodec_import_states_counts *n = geodec_import_states_counted(s);
+    if (geodec_import_states_mask(s)[0])
+        cli_say(c, "%lld of %lld rows left out by the mask %s", (long long)n->masked,
+                (long long)geodec_import_states_rows(s), geodec_import_states_mask(s));
+    if (geodec_import_states_unused_mask(s)[0])
         cli_say(c, "%s may be a mask and was not used; --mask NAME uses it, --mask none ignores masks",
-                geodec_shards_unused_mask(s));
+                geodec_import_states_unused_mask(s));
     if (n->missing > 0)
         cli_say(c, "%lld of %lld rows left out by values that are not finite", (long long)n->missing,
-                (long long)geodec_shards_rows(s));
+                (long long)geodec_import_states_rows(s));
     if (n->shifted)
         cli_say(c, "medians of float64 states were subtracted, because float32 has too few digits there (/shift)");
     cli_say(c, "%lld states of width %lld, %d layers (%s to %s), %d files -> %s", (long long)n->kept,
-            (long long)geodec_shards_width(s), geodec_shards_layers(s), geodec_shards_tensor(s, 0),
-            geodec_shards_tensor(s, geodec_shards_layers(s) - 1), geodec_shards_files(s), output);
+            (long long)geodec_import_states_width(s), geodec_import_states_layers(s), geodec_import_states_tensor(s, 0),
+            geodec_import_states_tensor(s, geodec_import_states_layers(s) - 1), geodec_import_states_files(s), output);
 done:
-    geodec_shards_close(s);
+    geodec_import_states_close(s);
     return st;
 }
 

@@ -2,7 +2,7 @@
 #include "chain/metric.h"
 #include "cli/lab/charts.h"
 #include "cli/stage.h"
-#include "lab/blocks/correct.h"
+#include "lab/blocks/blocks.h"
 #include "lab/harness/trajectories.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "cli/cloud.h"
 #include "cli/lab/charts.h"
 #include "cli/stage.h"
-#include "lab/consistency/correct.h"
+#include "lab/consistency/consistency.h"
 
 static const char *output = "consistency.h5";
 static int64_t dim;

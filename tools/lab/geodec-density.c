@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "cli/cloud.h"
 #include "cli/sweep.h"
-#include "lab/density/correct.h"
+#include "lab/density/density.h"
 
 static const char *output = "density.h5", *shard, *joined;
 static int64_t dim;

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "cli/space.h"
 #include "cli/sweep.h"
-#include "lab/hjb/correct.h"
+#include "lab/hjb/hjb.h"
 
 static const char *output = "hjb.h5", *shard, *joined;
 static int64_t paths = 12;

@@ -1,7 +1,7 @@
 /* geodec-injectivity: injectivity radius, and the accuracy of an estimate of it. */
 #include "cli/space.h"
 #include "cli/sweep.h"
-#include "lab/injectivity/correct.h"
+#include "lab/injectivity/injectivity.h"
 
 static const char *output = "injectivity.h5", *shard, *joined;
 static geodec_injectivity_options opt;

@@ -5,7 +5,7 @@
 #include "cli/text.h"
 #include "evaluate/needle.h"
 #include "evaluate/perplexity.h"
-#include "lab/kv/merge.h"
+#include "lab/kv/kv_merge.h"
 
 static const char *model_path, *isa = "auto", *separator = "auto";
 static double threshold = 0.15;

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "cli/cloud.h"
 #include "cli/stage.h"
-#include "lab/library/correct.h"
+#include "lab/library/library.h"
 
 static const char *output = "library.h5", *activations;
 static int64_t dim, points;

@@ -1,7 +1,7 @@
 /* geodec-lookup: the records nearest to points of a metric; speed and recall of the search. */
 #include "base/mem.h"
 #include "cli/space.h"
-#include "lab/lookup/correct.h"
+#include "lab/lookup/lookup.h"
 #include "records/lookup.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* geodec-perspectives: what multi-perspective decoding does to a held-out text. */
 #include "lab/perspective/memory/recalled.h"
-#include "measure/perspectives.h"
+#include "measure/perspectives_text.h"
 
 #include "base/mem.h"
 #include "cli/cli.h"

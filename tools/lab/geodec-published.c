@@ -6,7 +6,7 @@
 #include "cli/lab/published_chain.h"
 #include "cli/stage.h"
 #include "io/foreign.h"
-#include "lab/injectivity/correct.h"
+#include "lab/injectivity/injectivity.h"
 #include "lab/published/blocks.h"
 #include "lab/published/coverage.h"
 #include "lab/published/density.h"
@@ -17,8 +17,8 @@
 #include "lab/published/substitution.h"
 #include "lab/published/validity.h"
 #include "lab/published/warp.h"
-#include "lab/resonance/correct.h"
-#include "session/rows.h"
+#include "lab/resonance/resonance.h"
+#include "session/embeddings.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* geodec-resonance: cost and accuracy of corrections by a propagator. */
 #include "chain/geodesics.h"
 #include "cli/space.h"
-#include "lab/resonance/correct.h"
+#include "lab/resonance/resonance.h"
 
 static const char *output = "speed-resonance.h5";
 static int64_t path = 0;

@@ -1,7 +1,7 @@
 /* geodec-warp: effect of a local change of the metric on geodesics there and elsewhere. */
 #include "cli/space.h"
 #include "cli/sweep.h"
-#include "lab/warp/correct.h"
+#include "lab/warp/warp.h"
 
 #include <math.h>
 

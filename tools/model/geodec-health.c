@@ -114,7 +114,7 @@ static geodec_status run_golden(const cli *c, const char *path, geodec_model *m,
     return GEODEC_OK;
 }
 
-/* Of a folder of ternary experts, the file of its first one. */
+/* Probes a file; of a folder of ternary experts, the file of its first one. */
 static geodec_status probe(const char *path, const geodec_probe_options *o, geodec_probe *p, geodec_err *err)
 {
     char *expert = NULL;

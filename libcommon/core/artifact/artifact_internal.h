@@ -16,7 +16,7 @@ enum {
 };
 #define GEODEC__EXTENT_UNKNOWN ((int64_t)-1)
 
-/* ---- field tables (artifact_kind.c) ----------------------------------------------------------------------------- */
+/* ---- field tables (kind.c) -------------------------------------------------------------------------------------- */
 
 /* One axis of a field: a name, or a fixed extent with an empty name. */
 typedef struct geodec__axis {

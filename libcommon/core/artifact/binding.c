@@ -172,7 +172,7 @@ static void copy_column(const column *c, const geodec_member *m, size_t size, vo
             }
 }
 
-/* The same for an array in the struct with gaps between its numbers. */
+/* Copies n numbers between the file and an array of the struct that has gaps between its numbers. */
 static void copy_apart(const geodec_member *m, size_t size, void *object, int64_t n, char *data, bool saving)
 {
     char *number = (char *)object + m->at;

@@ -121,8 +121,8 @@ typedef struct geodec_rows {
     {                                                                                                                  \
         .place = GEODEC_COLUMN, .type = GEODEC_TYPE_OF(((R *)0)->m), .at = offsetof(R, m), .step = (apart)             \
     }
-/* The same for rows other than the kind's (`which`: a geodec_rows *, NULL: the kind's), or whose own first axis is
- * shorter in the file than in memory, where `between` bytes separate its indices (0: contiguous). */
+/* As GEODEC_OF_ROW_APART, for rows other than the kind's (`which`: a geodec_rows *, NULL: the kind's), or whose own
+ * first axis is shorter in the file than in memory, where `between` bytes separate its indices (0: contiguous). */
 #define GEODEC_OF_ROWS(which, R, m, apart, between)                                                                    \
     {                                                                                                                  \
         .place = GEODEC_COLUMN, .type = GEODEC_TYPE_OF(((R *)0)->m), .at = offsetof(R, m), .step = (apart),            \

@@ -8,7 +8,7 @@
 
 float geodec_f16_to_f32(uint16_t h);
 uint16_t geodec_f32_to_f16(float f);
-/* The same for n values, with the processor's conversion instruction if it has one. */
+/* Converts n values as geodec_f32_to_f16 does one, with the processor's conversion instruction if it has one. */
 void geodec_f32_to_f16_n(const float *f, uint16_t *h, int64_t n);
 float geodec_bf16_to_f32(uint16_t b);
 uint16_t geodec_f32_to_bf16(float f);

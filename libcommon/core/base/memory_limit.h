@@ -26,7 +26,7 @@ int64_t geodec_memory_limit_room(const geodec_memory_limit *l);
 int64_t geodec_memory_limit_whole(void);
 /* Resident bytes of this process, now and at most so far; 0: unknown. */
 int64_t geodec_memory_limit_resident(void);
-/* Of these, what is not of files; 0: unknown. */
+/* Resident bytes of this process, now, that are not pages of files; 0: unknown. */
 int64_t geodec_memory_limit_anonymous(void);
 int64_t geodec_memory_limit_peak(void);
 /* Whether the process has a limit of its address space (RLIMIT_AS). Only a system call: signal handlers may ask. */

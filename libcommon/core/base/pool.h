@@ -35,8 +35,8 @@ void geodec_pool_range(const geodec_pool *pool, int64_t n_tasks, int worker, int
 /* Runs all tasks and returns when they are done. Worker w runs only its own range, so this waits for every worker. Not
  * re-entrant: fn must not call run on the same pool. One caller at a time. */
 void geodec_pool_run(geodec_pool *pool, int64_t n_tasks, geodec_pool_fn fn, void *ctx);
-/* The same for uneven work and short runs: a worker that has finished its range, or that starts before others are
- * awake, takes tasks of other ranges one by one. Waits only for workers that joined. */
+/* As geodec_pool_run, for uneven work and short runs: a worker that has finished its range, or that starts before
+ * others are awake, takes tasks of other ranges one by one. Waits only for workers that joined. */
 void geodec_pool_run_dynamic(geodec_pool *pool, int64_t n_tasks, geodec_pool_fn fn, void *ctx);
 
 #endif

@@ -17,12 +17,13 @@ typedef geodec_status (*geodec__group_fn)(void *ctx, int64_t first, int64_t coun
  * threads. */
 geodec_status geodec__tasks_run(geodec_pool *pool, const geodec_hooks *hooks, const char *what, int64_t n,
                                 geodec__task_fn fn, void *ctx, geodec_err *err) GEODEC_MUST_USE;
-/* The same in groups of up to `most` tasks that share work. Groups have equal sizes, and each thread gets the same
- * number of groups. */
+/* As geodec__tasks_run, in groups of up to `most` tasks that share work. Groups have equal sizes, and each thread gets
+ * the same number of groups. */
 geodec_status geodec__tasks_run_groups(geodec_pool *pool, const geodec_hooks *hooks, const char *what, int64_t n,
                                        int64_t most, geodec__group_fn fn, void *ctx, geodec_err *err) GEODEC_MUST_USE;
 
-/* The same for tasks that need per-worker memory: worker is 0 .. threads-1, and each runs one task at a time. */
+/* As geodec__tasks_run, for tasks that use memory of their worker: worker is 0 .. threads-1, and each runs one task at
+ * a time. */
 typedef geodec_status (*geodec__worker_fn)(void *ctx, int64_t task, int worker, geodec_err *err);
 geodec_status geodec__tasks_run_workers(geodec_pool *pool, const geodec_hooks *hooks, const char *what, int64_t n,
                                         geodec__worker_fn fn, void *ctx, geodec_err *err) GEODEC_MUST_USE;

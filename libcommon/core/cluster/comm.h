@@ -19,8 +19,8 @@ typedef struct geodec_comm geodec_comm;
 /* Joins the job through a driver, which outlives the communicator. hooks (copied, NULL allowed) serve the waits. */
 geodec_status geodec_comm_open(const geodec_driver *driver, const geodec_hooks *hooks, geodec_comm **out,
                                geodec_err *err) GEODEC_MUST_USE;
-/* The same through the driver in a shared object. GEODEC_NOTFOUND: there is no such file; GEODEC_UNSUPPORTED: it cannot
- * be loaded, or is of another version. */
+/* As geodec_comm_open, through the driver in a shared object. GEODEC_NOTFOUND: there is no such file;
+ * GEODEC_UNSUPPORTED: it cannot be loaded, or is of another version. */
 geodec_status geodec_comm_load(const char *path, const geodec_hooks *hooks, geodec_comm **out,
                                geodec_err *err) GEODEC_MUST_USE;
 /* Leaves the job. */

@@ -16,7 +16,8 @@ typedef struct geodec_file_map {
 /* Maps a regular file read-only and registers it (base/mapped.h), because reading a truncated file raises SIGBUS.
  * GEODEC_NOTFOUND, GEODEC_IO (permissions, a folder, ...). */
 geodec_status geodec_file_map_open(const char *path, geodec_file_map *out, geodec_err *err) GEODEC_MUST_USE;
-/* The same for `size` bytes from `offset`, a multiple of 4,096. GEODEC_FORMAT when the file ends before them. */
+/* As geodec_file_map_open, for `size` bytes from `offset`, a multiple of 4,096. GEODEC_FORMAT when the file ends before
+ * them. */
 geodec_status geodec_file_map_part(const char *path, int64_t offset, int64_t size, geodec_file_map *out,
                                    geodec_err *err) GEODEC_MUST_USE;
 void geodec_file_map_close(geodec_file_map *m);

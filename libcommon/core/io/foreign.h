@@ -30,7 +30,7 @@ enum {
  * dataset), GEODEC_FORMAT (also a value that is not finite), GEODEC_LIMIT, GEODEC_NOMEM. */
 geodec_status geodec_foreign_read(const char *path, const char *name, int rank, int64_t *shape, int *rank_out,
                                   double **out, geodec_err *err) GEODEC_MUST_USE;
-/* The same for whole numbers: GEODEC_RANGE if a number is outside low..high or has a fraction. */
+/* As geodec_foreign_read, for whole numbers: GEODEC_RANGE if a number is outside low..high or has a fraction. */
 geodec_status geodec_foreign_read_i64(const char *path, const char *name, int rank, int64_t *shape, int64_t low,
                                       int64_t high, int64_t **out, geodec_err *err) GEODEC_MUST_USE;
 /* A scalar number attribute of an object ("/" for the root). GEODEC_NOTFOUND, GEODEC_FORMAT, GEODEC_NUMERIC. */

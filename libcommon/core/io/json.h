@@ -25,7 +25,8 @@ geodec_status geodec_json_read(const char *path, size_t limit, geodec_json **roo
 /* Parses text in memory; messages use `name` in place of the file name. */
 geodec_status geodec_json_parse(const char *text, size_t n, const char *name, geodec_json **root,
                                 geodec_err *err) GEODEC_MUST_USE;
-/* The same for a part of a file that begins at line `first_line`; messages use the line numbers of the file. */
+/* As geodec_json_parse, for a part of a file that begins at line `first_line`; messages use the line numbers of the
+ * file. */
 geodec_status geodec_json_parse_line(const char *text, size_t n, const char *name, int64_t first_line,
                                      geodec_json **root, geodec_err *err) GEODEC_MUST_USE;
 void geodec_json_free(geodec_json *root); /* NULL ok */

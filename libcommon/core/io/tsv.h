@@ -34,7 +34,7 @@ geodec_status geodec_tsv_finish(geodec_tsv **t, geodec_err *err) GEODEC_MUST_USE
 /* NULL ok. */
 void geodec_tsv_abandon(geodec_tsv *t);
 
-/* The header from one text of names separated by blanks. */
+/* Sets the columns as geodec_tsv_columns does, from one text of names separated by blanks. */
 geodec_status geodec_tsv_names(geodec_tsv *t, const char *names, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

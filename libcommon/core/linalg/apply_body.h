@@ -1,6 +1,6 @@
 /* Internal: products of a packed matrix, compiled once for each instruction set. */
+#include "base/simd_internal.h"
 #include "linalg/small_internal.h"
-#include "linalg/vec64_internal.h"
 
 /* Q vectors x by V vecs of rows, two sums each: 2 V Q registers. tail: rows of the last vec, 8 = all. */
 INLINE void apply_tile(const int V, const int Q, int64_t n, int64_t rows, const double *column, const double *x,

@@ -16,7 +16,7 @@ int64_t geodec_eig_sym_scratch(int64_t n);
  * finite), GEODEC_NOCONV. */
 geodec_status geodec_eig_sym_ws(int64_t n, const double *a, double *w, double *v, double *scratch,
                                 geodec_err *err) GEODEC_MUST_USE;
-/* The same with its own scratch. */
+/* As geodec_eig_sym_ws, with scratch of its own. */
 geodec_status geodec_eig_sym(int64_t n, const double *a, double *w, double *v, geodec_err *err) GEODEC_MUST_USE;
 
 /* Eigenvalues only, ascending; reads the lower triangle of a. */

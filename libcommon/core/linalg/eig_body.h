@@ -1,9 +1,9 @@
 /* Eigenvalues and vectors of a small symmetric matrix: Householder's reduction to tridiagonal form, then implicit QL
  * with Wilkinson's shift (Golub and Van Loan, Matrix Computations, 8.3; Bowdler, Martin, Reinsch, Wilkinson, Numer.
  * Math. 11 (1968) 293). Eigenvectors are rows, so that reflections and rotations combine whole rows. Written over
- * vec64_internal.h. */
+ * simd_internal.h. */
+#include "base/simd_internal.h"
 #include "linalg/small_internal.h"
-#include "linalg/vec64_internal.h"
 
 #include <float.h>
 #include <string.h>

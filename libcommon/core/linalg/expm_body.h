@@ -1,4 +1,4 @@
-/* exp of a small matrix by scaling, a Taylor polynomial and squaring, written over vec64_internal.h.
+/* exp of a small matrix by scaling, a Taylor polynomial and squaring, written over simd_internal.h.
  *
  * Polynomials of degree 2, 4, 8, 16 and 24 take 1, 2, 3, 4 and 5 products and no division (J. Sastre, J. Ibanez, E.
  * Defez, Appl. Math. Comput. 340 (2019) 206); they agree with the series of exp to degree m = 2, 4, 8, 15 and 21. With
@@ -6,8 +6,8 @@
  * |A^k|. With D = |A^2|^(1/2) <= |A|. For odd k |A^k| <= |A| D^(k-1); for even k |A^k| <= D^k <= |A| D^(k-1). So |E| /
  * |A| <= sum |c_k| D^(k-1), which is below 2^-53 as long as D <= theta_m. D is often far below the 1-norm. Where |A| is
  * far above D the terms cancel, so |A| may exceed its bound by at most a factor of CANCEL (no limit below 1). */
+#include "base/simd_internal.h"
 #include "linalg/small_internal.h"
-#include "linalg/vec64_internal.h"
 
 #include <string.h>
 
@@ -28,7 +28,7 @@ INLINE void tile(const int R, const int V, const int tail, int64_t n, int64_t ld
 {
     const int F = V - tail;
     vec s[8][5];
-    half t[8];
+    hvec t[8];
     UNROLL
     for (int r = 0; r < R; r++) {
         UNROLL

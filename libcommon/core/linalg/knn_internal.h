@@ -35,8 +35,8 @@ extern const geodec__knn_kernels geodec__knn_avx2, geodec__knn_vnni;
 /* NULL when the processor supports neither. */
 const geodec__knn_kernels *geodec__knn_best(void);
 
-/* The same search by coarse distances with the given kernels. *done is false when they exclude too few points to pay;
- * the results are then incomplete. */
+/* The search of geodec_knn_search_part by coarse distances, with the given kernels. *done is false when they exclude
+ * too few points to pay; the results are then incomplete. */
 geodec_status geodec__knn_coarse(const geodec__knn_kernels *kernels, const geodec_knn_part *part, int64_t n_points,
                                  int64_t d, const double *points, int64_t n_queries, const double *queries, int64_t k,
                                  int32_t *index, double *dist2, geodec_pool *pool, const geodec_hooks *hooks, int *done,

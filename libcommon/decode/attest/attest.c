@@ -153,7 +153,7 @@ const char *geodec_attest_verdict_text(geodec_attest_verdict v)
     }
 }
 
-/* Which outputs are checked: [n]; their number. */
+/* Draws the outputs that are checked, drawn [n], and returns their number. */
 static int32_t draw(const geodec_attest *a, const geodec_attest_check *how, bool *drawn)
 {
     int32_t count = 0;

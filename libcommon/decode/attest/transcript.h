@@ -72,7 +72,7 @@ geodec_status geodec_transcript_pass(geodec_transcript *t, int32_t n, geodec_err
 bool geodec_transcript_next(geodec_transcript *t, int32_t row, int64_t n, geodec_transcript_sums *out);
 /* Products of a row that were not read. */
 int64_t geodec_transcript_left(const geodec_transcript *t, int32_t row);
-/* After the last token. */
+/* Whether the last token has been read. */
 bool geodec_transcript_ended(const geodec_transcript *t);
 
 #endif

@@ -121,7 +121,7 @@ geodec_adapt_prefix geodec_adapt_best_priced(const geodec_price *price, const ge
     return best;
 }
 
-/* By the timed passes of each width, since nothing is read. */
+/* geodec_adapt_send_priced by the timed passes of each width, where nothing is read. */
 static int32_t send_resident(geodec_adapt *a, const geodec_price *price, const geodec_draft *draft, int32_t n)
 {
     double trust[GEODEC_DRAFT_MAX];

@@ -7,8 +7,8 @@
  * expected tokens per time is sent. decode/pace.h supplies the times.
  *
  * Prices. In a mixture of experts in memory, the time of a prefix is corrected by the experts that it is expected to
- * use (model/resident_price.h). While experts stream, a target may price the rows of a pass one by one
- * (decode/target.h): then the prefix with the most work for its time is sent, where the work of a token is the time
+ * use (session/resident_price.h). While experts stream, a target may price the rows of a pass one by one
+ * (geodec/decode.h): then the prefix with the most work for its time is sent, where the work of a token is the time
  * that plain decoding would need for it, reading included. Bytes that a row reads are lost when it is rejected: the
  * bytes lost so far and those expected of a prefix stay below a share of the bytes that were of use.
  *
@@ -69,7 +69,8 @@ bool geodec_adapt_begin(geodec_adapt *a);
 int32_t geodec_adapt_ask(geodec_adapt *a, int32_t room);
 /* Returns how many of the n drafts to send. Of a tree, these are the best prefix in tree order. */
 int32_t geodec_adapt_send(geodec_adapt *a, const geodec_draft *draft, int32_t n);
-/* The same by prices: of the newest token and the n drafts. price->useful and wasted count from the start of the text.
+/* As geodec_adapt_send, by prices of the newest token and the n drafts. price->useful and wasted count from the start
+ * of the text.
  */
 int32_t geodec_adapt_send_priced(geodec_adapt *a, const geodec_price *price, const geodec_draft *draft, int32_t n);
 /* The text has confirmed or rejected this draft. */

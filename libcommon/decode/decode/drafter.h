@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The same calls through the table. begin, observe and propose accept d == NULL, a drafter that never proposes. propose
- * grows the tree when the request has a budget and the drafter has `children`. It checks the count, parents, path
- * lengths, siblings, sources and confidences (GEODEC_INTERNAL). The loop checks token ids and treats an invalid one as
- * wrong. */
+/* The calls of geodec_drafter_ops, through the table. begin, observe and propose accept d == NULL, a drafter that never
+ * proposes. propose grows the tree when the request has a budget and the drafter has `children`. It checks the count,
+ * parents, path lengths, siblings, sources and confidences (GEODEC_INTERNAL). The loop checks token ids and treats an
+ * invalid one as wrong. */
 geodec_status geodec_drafter_begin(geodec_drafter *d, geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec_drafter_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out,

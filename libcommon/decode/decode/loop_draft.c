@@ -123,7 +123,7 @@ static void apply_gate(loop_round *x, double gate)
     x->n = x->proposed = kept;
 }
 
-/* By the target's prices, if it has any. */
+/* How many drafts to send, by the target's prices if it has any. */
 static int32_t best_length(loop_request *r, const loop_round *x)
 {
     geodec_price price;

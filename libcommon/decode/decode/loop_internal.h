@@ -57,7 +57,7 @@ typedef struct loop_round {
     int32_t parent[GEODEC_DRAFT_MAX + 1];
     int32_t sent;
     bool chain; /* each row of the pass follows the one before it */
-    /* After the pass. */
+    /* Known after the pass. */
     int32_t base;                       /* cache rows before the pass */
     int32_t path[GEODEC_DRAFT_MAX + 1]; /* rows of the walk */
     geodec_verdict verdict;

@@ -1,11 +1,11 @@
 /* Multi-perspective decoding: where a model is unsure of a token, its last layers run again with other experts or with
- * a disturbed residual stream, and one distribution is made of all (perspective/mixture/mix.h).
+ * a disturbed residual stream, and one distribution is made of all (mixture/mix.h).
  *
  *     P0  the model itself, the base
  *     P1  SECOND   the experts of ranks 2 .. k + 1 in place of 1 .. k
  *     P2  JITTER   x += sigma rms(x) N(0, 1) in each number of the stream x before the last m layers
  *     P3  DROPOUT  each number of x becomes 0 with probability p, the others x / (1 - p)
- *     ANTIPODE, RANDOM  other choices of experts (model/tail.h)
+ *     ANTIPODE, RANDOM  other choices of experts (session/tail.h)
  *
  * The text is committed by P0 alone: the others see the states of the recurrent layers and the cache as they were
  * before the token, and leave nothing there. Random numbers are functions of (seed, kind, position, index), so a text
@@ -58,7 +58,7 @@ typedef struct geodec_perspectives_counters {
 typedef struct geodec_perspectives geodec_perspectives;
 
 /* The session is borrowed. A kind that chooses experts is left out where the last layers have none. GEODEC_RANGE
- * (options), GEODEC_UNSUPPORTED (model/tail.h), GEODEC_NOMEM. */
+ * (options), GEODEC_UNSUPPORTED (session/tail.h), GEODEC_NOMEM. */
 geodec_status geodec_perspectives_create(geodec_session *s, const geodec_perspectives_options *o,
                                          geodec_perspectives **out, geodec_err *err) GEODEC_MUST_USE;
 void geodec_perspectives_destroy(geodec_perspectives *p); /* NULL ok */

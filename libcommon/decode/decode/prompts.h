@@ -41,8 +41,8 @@ typedef struct geodec_prompts_options {
 geodec_status geodec_prompts_make(const geodec_tokenizer *t, const geodec_documents *d, const geodec_prompts_options *o,
                                   geodec_prompts *out, geodec_err *err) GEODEC_MUST_USE;
 
-/* The same prompts, each as the user's first message in a chat format, up to the start of the reply. Partial characters
- * at the ends of a prompt are removed. Prompts that are already in a chat format stay unchanged. */
+/* The prompts `plain`, each as the user's first message in a chat format, up to the start of the reply. Partial
+ * characters at the ends of a prompt are removed. Prompts that are already in a chat format stay unchanged. */
 geodec_status geodec_prompts_chat(const geodec_tokenizer *t, const geodec_chat_template *chat,
                                   const geodec_prompts *plain, geodec_prompts *out, geodec_err *err) GEODEC_MUST_USE;
 /* Number of tokens of the longest prompt. */

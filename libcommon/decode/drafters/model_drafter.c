@@ -21,7 +21,7 @@ typedef struct model_drafter {
     int32_t *cached; /* [n_ctx] tokens of the cache rows */
     int64_t n_seen;  /* rows observed */
     float *row;      /* [n_vocab] */
-    /* For sampled drafts. */
+    /* Used by sampled drafts only. */
     geodec_sampler *sampler;
     geodec_sampling sampling; /* the sampler's */
     float *rows[NODES];       /* [n_vocab] logits below a node, guard applied */

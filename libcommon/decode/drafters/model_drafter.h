@@ -24,8 +24,7 @@ typedef struct geodec_model_drafter_options {
  * special tokens, and tokens after the end of the shorter vocabulary, which are never drafted. */
 geodec_status geodec_model_drafter_check(const geodec_model *m, const geodec_model *target,
                                          geodec_err *err) GEODEC_MUST_USE;
-/* The same errors. m and target may
- * be the same model; both are borrowed. */
+/* Errors as of geodec_model_drafter_check. m and target may be the same model; both are borrowed. */
 geodec_status geodec_model_drafter_create(const geodec_model *m, const geodec_model *target,
                                           const geodec_model_drafter_options *o, geodec_drafter **out,
                                           geodec_err *err) GEODEC_MUST_USE;

@@ -28,8 +28,8 @@ void geodec_ngram_table_clear(geodec_ngram_table *t);
 /* Counts `next` after the last 1, 2, .., order tokens of context[0..n). */
 geodec_status geodec_ngram_table_add(geodec_ngram_table *t, const int32_t *context, int64_t n, int32_t next,
                                      geodec_err *err) GEODEC_MUST_USE;
-/* The same for k tokens next[k] at once, each with a count of weight[k] >= 0; a context's counts must sum to less than
- * 2^32. The agreement below then uses the weights. */
+/* As geodec_ngram_table_add, for k tokens next[k] at once, each with a count of weight[k] >= 0; a context's counts must
+ * sum to less than 2^32. The agreement below then uses the weights. */
 geodec_status geodec_ngram_table_weigh(geodec_ngram_table *t, const int32_t *context, int64_t n, int32_t k,
                                        const int32_t *next, const int32_t *weight, geodec_err *err) GEODEC_MUST_USE;
 /* Sorts the continuations by falling count (ties: the lower id first); the order holds until a position is added. */

@@ -35,7 +35,7 @@ enum {
     GEODEC_RECURRENT_CLASSES_MAX = 4096,
 };
 
-/* In this order in `weight`, row-major. */
+/* The arrays of the weights, which lie in this order in `weight`, row-major. */
 typedef struct geodec_recurrent_arrays {
     float *start;  /* [width] b */
     float *input;  /* [3 d][width] W */

@@ -1,5 +1,5 @@
 /* The table of drafters, with one row for each. drafting.c uses it to open and create them; help texts and documents
- * are generated from it. A new drafter needs an X_drafter.c and a row in registry.c. */
+ * are generated from it. A new drafter needs a file NAME_drafter.c and a row in registry.c. */
 #ifndef GEODEC_DRAFTERS_REGISTRY_INTERNAL_H
 #define GEODEC_DRAFTERS_REGISTRY_INTERNAL_H
 

@@ -63,7 +63,7 @@ typedef struct geodec_rollout_options {
 } geodec_rollout_options;
 geodec_rollout_options geodec_rollout_defaults(void);
 
-/* Rows of the head, scaled by the weight of the final norm: w [count][d] of these tokens (model/rows.h). */
+/* Rows of the head, scaled by the weight of the final norm: w [count][d] of these tokens (session/embeddings.h). */
 typedef geodec_status (*geodec_rollout_head)(void *ctx, int64_t first, int64_t count, float *w, geodec_err *err);
 
 /* rows: as for geodec_step_fit, may be NULL. GEODEC_RANGE: options; GEODEC_NUMERIC; GEODEC_INTERRUPTED. */

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "drafters/ngram_drafter.h"
-#include "session/rows.h"
+#include "session/embeddings.h"
 
 #include <math.h>
 

@@ -55,9 +55,9 @@ typedef struct geodec_flowmap_hit {
 int64_t geodec_flowmap_room(const geodec_flowmap *map);
 int32_t geodec_flowmap_nearest(const geodec_flowmap *map, int32_t token, const int8_t *key, int32_t k, int32_t skip,
                                int32_t *scratch, geodec_flowmap_hit *hit);
-/* The same without some of the nearest: only nodes of about `leaves` leaves (of GEODEC_FLOW_LEAF_NODES nodes) of the
- * bucket are searched, those whose bounding boxes are nearest. Smaller buckets are searched as a whole. Its time grows
- * little with the bucket. leaves >= 1. */
+/* As geodec_flowmap_nearest, without some of the nearest: only nodes of about `leaves` leaves (of
+ * GEODEC_FLOW_LEAF_NODES nodes) of the bucket are searched, those whose bounding boxes are nearest. Smaller buckets are
+ * searched as a whole. Its time grows little with the bucket. leaves >= 1. */
 enum { GEODEC_FLOW_LEAF_NODES = 32 };
 int32_t geodec_flowmap_nearby(const geodec_flowmap *map, int32_t token, const int8_t *key, int32_t k, int64_t leaves,
                               int32_t *scratch, geodec_flowmap_hit *hit);

@@ -21,7 +21,7 @@ done:
     return st;
 }
 
-/* Of a row while the map is made: coordinates of the state, features, row of the node and node of the row. */
+/* Bytes of a row while the map is made: coordinates of the state, features, row of the node and node of the row. */
 static double row_bytes(const geodec_activations *states, const geodec_flowmap_options *o)
 {
     const double m = (double)(o->state_dims < states->d ? o->state_dims : states->d);

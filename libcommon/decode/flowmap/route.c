@@ -12,7 +12,7 @@ enum { BINS = GEODEC_ROUTE_BINS, RANK = 16, GROUP = 8 /* layers */ };
  * without it .738 / .887 / .958; then weights of 1 / rank with 16 neighbours .728 / .879 / .954. */
 static const float BANDWIDTH = 0.24F, SAME_BEFORE = 1;
 static const float TABLE_WEIGHT = 0.5F, POPULAR_WEIGHT = 2, POPULAR_FURTHER = 0.2F;
-/* Of later tokens less is known, so more neighbours have a say. */
+/* Less is known of later tokens, so more neighbours have a say. */
 static const float WIDER = 0.5F, POPULAR_BEYOND = 1;
 static const double PRIOR = 4; /* observations in a bin, at the share itself */
 

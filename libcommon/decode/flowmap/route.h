@@ -36,7 +36,7 @@ int32_t geodec_flowmap_route_of(const geodec_flowmap *map, int64_t node, int64_t
  * skip: a text whose nodes the table leaves out (-1: none). The map must have routes. */
 void geodec_flowmap_route_vote(const geodec_flowmap *map, int32_t before, int32_t token, const geodec_flowmap_hit *hit,
                                int32_t n, int32_t skip, float *share);
-/* The same one token further, when that token is not known yet: by the routes of the nodes that follow the hits in
+/* The vote one token further, when that token is not known yet: by the routes of the nodes that follow the hits in
  * their texts, and 0.2 popular. */
 void geodec_flowmap_route_further(const geodec_flowmap *map, int32_t before, const geodec_flowmap_hit *hit, int32_t n,
                                   float *share);
@@ -50,12 +50,13 @@ float geodec_flowmap_route_beyond(const geodec_flowmap *map, int32_t before, con
 /* Probabilities that the experts of all layers are used, given their shares, in place: share [layers][experts].
  * Measured when the map was baked, on texts whose nodes were left out. */
 void geodec_flowmap_route_probabilities(const geodec_flowmap *map, geodec_route_basis basis, float *share);
-/* The same scale for other measured shares: bin of a share, and interpolation in a row of GEODEC_ROUTE_BINS values. */
+/* The scale of such probabilities, made of other measured shares: bin of a share, and interpolation in a row
+ * of GEODEC_ROUTE_BINS values. */
 int32_t geodec_flowmap_route_bin(float share);
 float geodec_flowmap_route_read(const float *reliability, float share);
-/* The same for n shares at once; out may be share. */
+/* geodec_flowmap_route_read of n shares at once; out may be share. */
 void geodec_flowmap_route_scale(const float *reliability, int64_t n, const float *share, float *out);
-/* A row of them from counts of a bin, seen and right; rising (isotonic regression). */
+/* A row of reliabilities from counts of each bin, seen and right; rising (isotonic regression). */
 void geodec_flowmap_route_fit(const int64_t *seen, const int64_t *right, float *reliability);
 
 #endif

@@ -50,7 +50,7 @@ geodec_status geodec_flowmap_track_begin(geodec_flowmap_track *t, geodec_err *er
  * last residual stream state [d]. GEODEC_RANGE: token or argmax outside the map's vocabulary. */
 geodec_status geodec_flowmap_track_push(geodec_flowmap_track *t, int32_t token, int32_t argmax, const float *state,
                                         geodec_err *err) GEODEC_MUST_USE;
-/* The same with the reduced state z [m]. */
+/* As geodec_flowmap_track_push, with the reduced state z [m]. */
 geodec_status geodec_flowmap_track_push_reduced(geodec_flowmap_track *t, int32_t token, int32_t argmax, const float *z,
                                                 geodec_err *err) GEODEC_MUST_USE;
 /* Drafts after `newest`, the token that follows the rows pushed so far, as a tree. root finds the neighbours of

@@ -1,4 +1,4 @@
-/* A flow map as the foreseer of streamed experts (model/streamed.h). */
+/* A flow map as the foreseer of streamed experts (session/streamed.h). */
 #ifndef GEODEC_FORESIGHT_FORESEER_H
 #define GEODEC_FORESIGHT_FORESEER_H
 

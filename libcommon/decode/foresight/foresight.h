@@ -37,7 +37,7 @@ void geodec_foresight_remember(geodec_foresight *f, int32_t token, const int32_t
  * that follow the nearest ones in their texts (geodec_flowmap_route_beyond), and by what was remembered. */
 void geodec_foresight_expect(geodec_foresight *f, int32_t token, float *share);
 /* One layer: probabilities [experts] from those of geodec_foresight_ask (early) and the logits of the layer's router at
- * an earlier stream (model/router.h), by the mixture. out may be early. */
+ * an earlier stream (session/router.h), by the mixture. out may be early. */
 void geodec_foresight_mix(const geodec_foresight *f, geodec_routes_stream stream, int64_t layer, const float *early,
                           const float *logit, float *out);
 

@@ -124,7 +124,7 @@ void geodec_mixture_apply(const geodec_mixture *m, geodec_routes_stream stream, 
 
 /* ---- the fit ---------------------------------------------------------------------------------------------------- */
 
-/* By mixture, layer and weight: counts of shares and of used experts by bin. */
+/* Counts of shares and of used experts by bin, for each mixture, layer and weight. */
 typedef struct fit {
     const geodec_model_config *c;
     int64_t *seen, *right; /* [MIXTURES][layers][WEIGHTS][BINS] */

@@ -31,8 +31,8 @@ geodec_status geodec_mixture_match(const geodec_flowmap *map, const geodec_model
 /* Shares [experts] of one layer. out may be early. */
 void geodec_mixture_shares(int64_t experts, int64_t used, float weight, const float *early, const float *logit,
                            float *out);
-/* The same with the weight and the calibration of a stream: probabilities. mixture NULL: weight 1, and shares of at
- * most 1. */
+/* Probabilities [experts]: the shares of geodec_mixture_shares, with the weight and the calibration of a stream. m
+ * NULL: weight 1, and shares of at most 1. */
 void geodec_mixture_apply(const geodec_mixture *m, geodec_routes_stream stream, int64_t layer, int64_t experts,
                           int64_t used, const float *early, const float *logit, float *out);
 

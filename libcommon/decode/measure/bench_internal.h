@@ -36,8 +36,8 @@ int64_t geodec__bench_differences(const geodec_decoded *a, const geodec_decoded 
  * reached when i drafts were accepted; a missing draft counts as rejected. */
 double geodec__bench_tokens(const geodec_decode_counters *c, int32_t gamma);
 
-/* The same for trees: counts the length of the right path through the first `budget` drafts, at positions with
- * GEODEC_BENCH_GAMMA decided tokens after them. */
+/* As geodec__bench_probe_tally, for trees: counts the length of the right path through the first `budget` drafts, at
+ * positions with GEODEC_BENCH_GAMMA decided tokens after them. */
 void geodec__bench_probe_tally_tree(const geodec_drafter *d, const geodec_decoded *plain, int32_t budget,
                                     geodec_decode_counters *c);
 

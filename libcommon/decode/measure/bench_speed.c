@@ -162,7 +162,7 @@ typedef struct fold {
     geodec_cost cost, loop[2]; /* as in geodec_bench_timing, for these prompts */
 } fold;
 
-/* By prompt. */
+/* Results by prompt. */
 typedef struct timed {
     double *ratio;    /* [rows][prompts] tok/s relative to plain, mean of the runs */
     outcome *outcome; /* [rows][prompts] input of the closed form, from the last run */

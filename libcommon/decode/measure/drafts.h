@@ -30,11 +30,11 @@ typedef struct geodec_drafts {
     geodec_gate_row gate[GEODEC_BENCH_DRAFTERS][GEODEC_GATES][GEODEC_BENCH_GAMMAS];
     geodec_alone_row alone[GEODEC_BENCH_DRAFTERS];
     int64_t first_stop; /* prompts whose first plain token is a stop token */
-    /* The same for the prompts in a chat format; chat "" = not counted. chat_own: the format is that of the model. */
+    /* first_stop of the prompts in a chat format; chat "" = not counted. chat_own: the format is that of the model. */
     int64_t first_stop_chat;
     char chat[32];
     bool chat_own;
-    char attnres[GEODEC_ATTNRES_TEXT]; /* AttnRes setting of the deciding model (model/attnres.h); "" = not known */
+    char attnres[GEODEC_ATTNRES_TEXT]; /* AttnRes setting of the deciding model (session/attnres.h); "" = not known */
 } geodec_drafts;
 
 /* plan: prompts, tokens (at most GEODEC_DRAFT_MAX), stop tokens, drafters (no oracle), draft lengths, hooks.

@@ -50,9 +50,10 @@ typedef struct geodec_readiness {
     double total_ms, prefill_ms, tok_per_s, decode_tok_per_s, baseline_tok_per_s;
     geodec_estimate speedup;
     double projected_speedup; /* closed form (decode/predict.h) */
-    /* of the artifacts; NaN where they hold none. The report's "axiom" is of the metric (lab/consistency/correct.h):
-     * the cloud's integer dimension, the share of held-out states at which the metric of other texts is right, and the
-     * same with its matrices permuted; "flow_map" is of the flow map (flowmap/map.h). */
+    /* of the artifacts; NaN where they hold none. The report's "axiom" is of the metric
+     * (lab/consistency/consistency.h): the cloud's integer dimension, the share of held-out states at which the metric
+     * of other texts is right, and the same with its matrices permuted; "flow_map" is of the flow map (flowmap/map.h).
+     */
     double intrinsic_dim, consistency, consistency_control;
     double flow_consistency, flow_consistency_control;
 } geodec_readiness;

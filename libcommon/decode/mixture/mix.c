@@ -55,7 +55,7 @@ int64_t geodec_mix_top(int64_t v, const double *logp, double *p)
 
 /* ---- divergence -------------------------------------------------------------------------------------------------- */
 
-/* Of n rows, row k at logp + k stride: sum over tokens of mean_k p_k (ln p_k - ln mean p). */
+/* The divergence of n rows, row k at logp + k stride: sum over tokens of mean_k p_k (ln p_k - ln mean p). */
 static double divergence(int64_t n, int64_t v, const double *logp, int64_t stride)
 {
     double js = 0;

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Of a row at b = 1 / T: the loss, its slope E[l] - l_target and its curvature Var[l]. */
+/* Figures of a row at b = 1 / T: the loss, its slope E[l] - l_target and its curvature Var[l]. */
 typedef struct row {
     double loss, slope, curve;
 } row;

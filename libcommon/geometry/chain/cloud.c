@@ -130,7 +130,7 @@ done:
     return st;
 }
 
-/* The same with all rows in memory, for at most d rows. */
+/* Principal components of every subset with all rows in memory, for at most d rows. */
 static geodec_status components_in_memory(geodec__cloud_run *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS],
                                           geodec_err *err)
 {
@@ -190,7 +190,7 @@ static geodec_status add_sketch(void *ctx, int64_t number, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* Both passes with sketches of one width. */
+/* The two passes over the states with sketches of one width. */
 static geodec_status sketch_passes(sketches *s, int64_t width, geodec_err *err)
 {
     geodec__cloud_run *b = s->b;
@@ -221,8 +221,8 @@ static geodec_status sketch_passes(sketches *s, int64_t width, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* The same from sketches of all subsets at once. Their width doubles until all explain the share; *width is 0 when that
- * would cost more than the covariance. */
+/* Principal components of every subset from sketches of all subsets at once. The width of the sketches doubles until
+ * all explain the share; *width is 0 when that would cost more than the covariance. */
 static geodec_status components_sketched(geodec__cloud_run *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS],
                                          int64_t widest, int64_t *width, double *residual, geodec_err *err)
 {

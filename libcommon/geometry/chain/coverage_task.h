@@ -52,7 +52,7 @@ void geodec_coverage_task_clear(geodec_coverage_task *t);
 geodec_status geodec_coverage_task_write(const geodec_coverage_task *t, geodec_artifact *a,
                                          geodec_err *err) GEODEC_MUST_USE;
 
-/* The same from the activations from which the cloud was made. */
+/* As geodec_coverage_task_run, from the activations from which the cloud was made. */
 geodec_status geodec_coverage_task_states(const geodec_cloud *cloud, int64_t n, const double *x,
                                           const geodec_artifact *states, const geodec_coverage_options *o,
                                           geodec_pool *pool, const geodec_hooks *hooks, geodec_coverage_task *t,

@@ -68,7 +68,7 @@ done:
     return st;
 }
 
-/* The same for paths that begin at points of the metric. */
+/* Chooses the starts of paths that begin at points of the metric. */
 static geodec_status choose_starts(const geodec_metric *m, const geodec_artifact *file,
                                    const geodec_geodesics_options *o, geodec_geodesics *g, int64_t *first,
                                    geodec_err *err)

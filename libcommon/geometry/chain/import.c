@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "chain/shards.h"
+#include "chain/import_states.h"
 #include "io/file.h"
 #include "io/foreign.h"
 #include "io/json.h"
@@ -311,7 +311,8 @@ static geodec_status has_shards(const char *path, bool *found, geodec_err *err)
     DIR *d = opendir(path);
     *found = false;
     if (!d) GEODEC_FAIL(GEODEC_IO, "%s: %s", path, strerror(errno));
-    for (const struct dirent *e = readdir(d); e && !*found; e = readdir(d)) *found = geodec_shards_is_name(e->d_name);
+    for (const struct dirent *e = readdir(d); e && !*found; e = readdir(d))
+        *found = geodec_import_states_is_name(e->d_name);
     (void)closedir(d);
     return GEODEC_OK;
 }

@@ -18,9 +18,9 @@ const char *geodec_metric_type_name(geodec_metric_type kind);
 /* GEODEC_NOTFOUND. */
 geodec_status geodec_metric_type_find(const char *name, geodec_metric_type *kind, geodec_err *err) GEODEC_MUST_USE;
 
-/* The same when the matrices of all points exceed the memory: they are passed to the sink, slab by slab in the order of
- * the points, and out->log_g stays NULL. The result does not depend on the slabs. Memory: 32 n + 12 k + 40 bytes a
- * point (GEODEC_LIMIT when the machine has less), that of geodec_knn_search, and one slab. */
+/* As geodec_metric_fit, when the matrices of all points exceed the memory: they are passed to the sink, slab by slab in
+ * the order of the points, and out->log_g stays NULL. The result does not depend on the slabs. Memory: 32 n + 12 k + 40
+ * bytes a point (GEODEC_LIMIT when the machine has less), that of geodec_knn_search, and one slab. */
 enum { GEODEC_METRIC_SLAB = 32 << 20 }; /* bytes */
 /* log_g [count][n(n+1)/2] of points first .. first+count-1; called from the thread that called
  * geodec_metric_fit_slabs. */
@@ -30,7 +30,7 @@ geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, const double *p
                                       const geodec_metric_options *options, geodec_metric_sink sink, void *ctx,
                                       geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out,
                                       geodec_err *err) GEODEC_MUST_USE;
-/* The same matrix at every point: the identity, or the inverse covariance of all points x [points][n]. g [points][n][n]
+/* One matrix for all points: the identity, or the inverse covariance of all points x [points][n]. g [points][n][n]
  * is new memory. GEODEC_NUMERIC when the covariance is singular. */
 geodec_status geodec_metric_constant(int64_t points, int64_t n, const double *x, bool covariance, geodec_pool *pool,
                                      double **g, geodec_err *err) GEODEC_MUST_USE;
@@ -59,9 +59,9 @@ typedef struct geodec_metric_writer {
 } geodec_metric_writer;
 geodec_status geodec_metric_write_slab(void *writer, int64_t first, int64_t count, const double *log_g,
                                        geodec_err *err) GEODEC_MUST_USE;
-/* The same without the matrices: log_g stays NULL. */
+/* As geodec_metric_read, without the matrices: log_g stays NULL. */
 geodec_status geodec_metric_read_tables(const geodec_artifact *a, geodec_metric *out, geodec_err *err) GEODEC_MUST_USE;
-/* Adds them. */
+/* Adds the matrices to an m that geodec_metric_read_tables read. */
 geodec_status geodec_metric_read_matrices(const geodec_artifact *a, geodec_metric *m, geodec_err *err) GEODEC_MUST_USE;
 /* The field through the matrices of the file from which the tables m were read. The matrices are read slab by slab.
  * They are mapped from an unnamed file in the artifact's folder if they take more than `limit` bytes, and are in memory

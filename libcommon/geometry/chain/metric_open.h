@@ -16,9 +16,9 @@ typedef struct geodec_metric_file {
 /* The errors of geodec_artifact_open, geodec_metric_read and geodec_metric_space_init; GEODEC_INVAL for the published
  * manifold, which geodec-published reads. Nothing is left open on failure. */
 geodec_status geodec_metric_file_open(const char *path, geodec_metric_file *out, geodec_err *err) GEODEC_MUST_USE;
-/* The same for a file that is open; *out closes it, also on failure. */
+/* As geodec_metric_file_open, for a file that is open; *out closes it, also on failure. */
 geodec_status geodec_metric_file_take(geodec_artifact *file, geodec_metric_file *out, geodec_err *err) GEODEC_MUST_USE;
-/* The same for the published manifold too: its matrices are read, and it has no space here. */
+/* As geodec_metric_file_take, for the published manifold too: its matrices are read, and it has no space here. */
 geodec_status geodec_metric_file_take_any(geodec_artifact *file, geodec_metric_file *out,
                                           geodec_err *err) GEODEC_MUST_USE;
 void geodec_metric_file_close(geodec_metric_file *s); /* all zero is allowed */

@@ -7,9 +7,9 @@
 #include "geodec/metric.h"
 #include "geometry/space_closed.h"
 
-/* The same from the file from which the tables m were read (geodec_metric_read_tables). If the matrices of a field take
- * more than `limit` bytes, they stay in a file (geodec_metric_field_from) and m->log_g stays NULL; otherwise they are
- * read into m. */
+/* As geodec_metric_space_init, from the file from which the tables m were read (geodec_metric_read_tables). If the
+ * matrices of a field take more than `limit` bytes, they stay in a file (geodec_metric_field_from) and m->log_g stays
+ * NULL; otherwise they are read into m. */
 geodec_status geodec_metric_space_from(const geodec_artifact *a, geodec_metric *m, int64_t limit,
                                        geodec_metric_space *out, geodec_err *err) GEODEC_MUST_USE;
 

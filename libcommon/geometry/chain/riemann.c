@@ -78,7 +78,7 @@ static geodec_status sphere_control(int32_t n, uint64_t seed, double *worst, geo
     return GEODEC_OK;
 }
 
-/* The same space without its analytic dGamma. */
+/* A space without its analytic dGamma, so that curvature takes differences of its symbols. */
 typedef struct by_differences {
     geodec_space base;
     const geodec_space *inner;
@@ -91,7 +91,7 @@ static geodec_status inner_at(const geodec_space *s, const double *x, double *g,
     return d->inner->at(d->inner, x, g, dg, gamma, err);
 }
 
-/* At the first `count` points. */
+/* Largest relative difference between the analytic tensor and the one by differences at the first `count` points. */
 static geodec_status differences_control(const geodec_space *s, const geodec_riemann *c, int64_t count, double *gap,
                                          geodec_err *err)
 {

@@ -63,7 +63,7 @@ typedef struct geodec_validity_miss {
     double shift; /* the same for x_T + d: the control */
     double miss;  /* |x_T' - (x_T + Phi_T d)| in g(x_T') */
 } geodec_validity_miss;
-/* For one perturbation d [n]. */
+/* The miss of one perturbation d [n]. */
 geodec_status geodec_validity_error(const geodec_space *s, const geodec_geodesic_options *o,
                                     const geodec_validity_start *start, const double *d, geodec_validity_miss *out,
                                     geodec_err *err) GEODEC_MUST_USE;

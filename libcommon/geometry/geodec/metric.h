@@ -34,7 +34,7 @@ typedef enum geodec_metric_type {
     GEODEC_METRIC_FLAT,      /* flat torus: diag(L_i^2) */
     /* the published harness's sampled manifold (lab/harness/manifold.h) */
     GEODEC_METRIC_PUBLISHED,
-    /* spaces with a closed form (spaces.h) */
+    /* spaces with a closed form (geometry/space_closed.h) */
     GEODEC_METRIC_SPHERE,     /* constant curvature `curvature` > 0 */
     GEODEC_METRIC_HYPERBOLIC, /* constant curvature `curvature` < 0 */
     GEODEC_METRIC_POLAR,

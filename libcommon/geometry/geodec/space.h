@@ -64,7 +64,7 @@ typedef struct geodec_space_conformal {
 GEODEC_API geodec_status geodec_space_conformal_init(geodec_space_conformal *s, int32_t n, double curvature,
                                                      geodec_err *err) GEODEC_MUST_USE;
 
-/* The same metric everywhere: Gamma = 0. */
+/* A space whose metric is the same everywhere: Gamma = 0. */
 typedef struct geodec_space_constant {
     geodec_space base;
     double g[GEODEC_SPACE_DIM_MAX * GEODEC_SPACE_DIM_MAX];

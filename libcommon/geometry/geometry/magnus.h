@@ -41,7 +41,7 @@ enum { GEODEC_MAGNUS_NODES_MAX = 3 };
 
 /* Name in the table; "?" otherwise. */
 const char *geodec_magnus_name(geodec_magnus_scheme scheme);
-/* Its description. */
+/* The description of a scheme. */
 const char *geodec_magnus_text(geodec_magnus_scheme scheme);
 /* The scheme of that name: GEODEC_NOTFOUND when there is none. */
 geodec_status geodec_magnus_find(const char *name, geodec_magnus_scheme *scheme, geodec_err *err) GEODEC_MUST_USE;

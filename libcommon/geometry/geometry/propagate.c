@@ -247,7 +247,7 @@ done:
     return st;
 }
 
-/* The same, where a flow that leaves the range of numbers is a report. */
+/* Computes path i of a batch; a flow that leaves the range of numbers is a report, not an error. */
 static geodec_status one_path(void *ctx, int64_t i, geodec_err *err)
 {
     const batch *b = ctx;

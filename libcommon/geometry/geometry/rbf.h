@@ -29,8 +29,8 @@
  * Cost of a point with A sites of weight: finding them O(A + log N) for clouds of low dimension (A tends to N when
  * sigma is the distance of neighbours and the dimension above about 6); A n for the weights; for a geodesic's
  * acceleration 2 A n(n+1)/2 multiplications, for its variation 2 n A n(n+1)/2, and (n+1) A n(n+1)/2 for the field and
- * its derivatives; O(n^4) after that (rbf_kernel.h). A point's result does not depend on the batch it is part of or on
- * threads; its last bits depend on the instruction set. */
+ * its derivatives; O(n^4) after that (rbf_kernel_internal.h). A point's result does not depend on the batch it is part
+ * of or on threads; its last bits depend on the instruction set. */
 #ifndef GEODEC_GEOMETRY_RBF_H
 #define GEODEC_GEOMETRY_RBF_H
 
@@ -41,10 +41,10 @@
 
 #include <stdint.h>
 
-/* The same with log_g in slabs: `rows` is called in the order of the sites and fills log_g [count][n(n+1)/2] of sites
- * first .. first+count-1. With `folder` the field keeps log_g in an unnamed file there, mapped into memory: pages are
- * read on access and dropped when memory is short, so a field may be larger than the machine's memory. The values are
- * the same. NULL: in memory. Also GEODEC_IO. */
+/* As geodec_rbf_create, with log_g in slabs: `rows` is called in the order of the sites and fills log_g
+ * [count][n(n+1)/2] of sites first .. first+count-1. With `folder` the field keeps log_g in an unnamed file there,
+ * mapped into memory: pages are read on access and dropped when memory is short, so a field may be larger than the
+ * machine's memory. The values are the same. NULL: in memory. Also GEODEC_IO. */
 typedef geodec_status (*geodec_rbf_rows)(void *ctx, int64_t first, int64_t count, double *log_g, geodec_err *err);
 geodec_status geodec_rbf_create_rows(int64_t n_sites, int64_t n, const double *sites, geodec_rbf_rows rows, void *ctx,
                                      double sigma, const char *folder, geodec_rbf **out,

@@ -42,7 +42,8 @@ double geodec__rbf_tree_nearest(const geodec__rbf_tree *t, const double *x, int6
 int64_t geodec__rbf_tree_within(const geodec__rbf_tree *t, const double *x, double radius2, int64_t room,
                                 int32_t *index);
 
-/* By the kernels, when *done_here; else nothing was written. Arguments as in space.h. */
+/* What geodec_space asks of a field, computed by the kernels. *done_here is false if they do not apply: nothing was
+ * written then. Arguments as in space.h. */
 geodec_status geodec__rbf_first(const geodec_rbf *f, const double *x, double *g, double *dg, bool *done_here,
                                 geodec_err *err);
 geodec_status geodec__rbf_path(const geodec_space *s, int64_t points, const double *x, const double *v, double *speed2,

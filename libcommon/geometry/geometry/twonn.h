@@ -25,8 +25,8 @@
 
 #include <stdint.h>
 
-/* The same from squared distances to the two nearest neighbours, d2 [n][2]; duplicates stays 0: a distance of 0 is
- * dropped like a tie. */
+/* As geodec_twonn_estimate, from squared distances to the two nearest neighbours, d2 [n][2]; duplicates stays 0: a
+ * distance of 0 is dropped like a tie. */
 geodec_status geodec_twonn_from_distances(int64_t n, const double *d2, const geodec_twonn_options *o, geodec_twonn *out,
                                           geodec_err *err) GEODEC_MUST_USE;
 

@@ -473,7 +473,7 @@ static void clear(run *r)
     GEODEC_FREE(r->found, r->kept);
 }
 
-/* Which query slabs are finished, on every rank. */
+/* Looks up which query slabs are finished, and tells every rank. */
 static geodec_status look(run *r, uint8_t *done_slabs, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

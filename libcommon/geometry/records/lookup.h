@@ -19,8 +19,8 @@
 #include "geodec/records.h"
 #include "records/records.h"
 
-/* The same for q [count][n] with g [count][n][n] or NULL: hit [count]. Faster for few records. On an error, hit holds
- * the results of the searches before it. */
+/* As geodec_lookup_nearest, for q [count][n] with g [count][n][n] or NULL: hit [count]. Faster for few records. On an
+ * error, hit holds the results of the searches before it. */
 geodec_status geodec_lookup_many(const geodec_lookup *l, int64_t count, const double *q, const double *g,
                                  geodec_lookup_hit *hit, geodec_err *err) GEODEC_MUST_USE;
 /* The control: exhaustive search in float64. */

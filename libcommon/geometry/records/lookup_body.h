@@ -1,7 +1,8 @@
 /* Internal: the search, compiled once for each instruction set; KERNELS is the name of the table. Dimension 8 is
  * unrolled. */
+#define F_INLINE INLINE
+#include "base/simd_internal.h"
 #include "records/lookup_internal.h"
-#include "records/lookup_vec_internal.h"
 
 #include <float.h>
 #include <math.h>
@@ -117,7 +118,7 @@ INLINE bool bounds_n(int64_t n, const double *g, geodec__lookup_bounds *b)
     return true;
 }
 
-/* The same for n = 8, columns of V in the lanes: c_j = e_j - sum_{k<j} u_kj c_k. */
+/* bounds_n for n = 8, with columns of V in the lanes: c_j = e_j - sum_{k<j} u_kj c_k. */
 static bool bounds_8(const double *g, geodec__lookup_bounds *b)
 {
     double u[64], d[8], r[8], scaled[64], root[8], out[8], trace = 0, trace_inverse = 0;
@@ -351,9 +352,9 @@ INLINE fvec boxes(const search *s, int64_t n, const geodec__lookup_level *at, in
     return f_max(top, sum);
 }
 
-/* The same bounds by the rows of F: |F (q - x)|^2 is the sum of (f_k (q - x))^2, and each term is at least the square
- * of |f_k (q - m)| - |f_k| h, the distance of the box from zero, where m is the middle of the box and h half its
- * sides. */
+/* Lower bounds of the squared lengths to sixteen boxes, by the rows of F: |F (q - x)|^2 is the sum of (f_k (q - x))^2,
+ * and each term is at least the square of |f_k (q - m)| - |f_k| h, the distance of the box from zero, where m is the
+ * middle of the box and h half its sides. */
 INLINE fvec slabs(const search *s, int64_t n, const geodec__lookup_level *at, int64_t group, fvec bound)
 {
     const float *lo = at->lo + group * n * LANES_F, *hi = at->hi + group * n * LANES_F, *f = s->b.factor;

@@ -1,12 +1,12 @@
-/* Adaptation of a PERSPECTIVE model to a text without a backward pass (perspective/dual/adapt.h): adapters of low rank
- * on the gates of some recurrent layers, by derivatives in random directions, or the places of the experts, by an
- * evolution strategy. Each step is measured on other text of which none is used, and undone when that loss rises. */
+/* Adaptation of a PERSPECTIVE model to a text without a backward pass (perspective/dual/adapt_forward.h): adapters of
+ * low rank on the gates of some recurrent layers, by derivatives in random directions, or the places of the experts, by
+ * an evolution strategy. Each step is measured on other text of which none is used, and undone when that loss rises. */
 #ifndef GEODEC_ADAPT_ADAPTATION_H
 #define GEODEC_ADAPT_ADAPTATION_H
 
 #include "base/hooks.h"
-#include "lab/adapt/network.h"
-#include "lab/perspective/dual/adapt.h"
+#include "lab/adapt/network_tangents.h"
+#include "lab/perspective/dual/adapt_forward.h"
 #include "train/text.h"
 
 #include <stdbool.h>

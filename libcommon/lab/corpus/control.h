@@ -21,7 +21,7 @@ enum { GEODEC_CONTROL_ORDER_MAX = 16 };
 geodec_status geodec_corpus_control(uint64_t seed, uint64_t first, int64_t n_train, int64_t n_test, int order,
                                     const geodec_hooks *hooks, double *bits_per_byte, geodec_err *err) GEODEC_MUST_USE;
 
-/* The same model trained on given texts: a text is a document, and its end is a symbol too. */
+/* The model of geodec_corpus_control, trained on given texts: a text is a document, and its end is a symbol too. */
 typedef struct geodec_control geodec_control;
 /* GEODEC_RANGE (order). */
 geodec_status geodec_control_create(int order, geodec_control **out, geodec_err *err) GEODEC_MUST_USE;

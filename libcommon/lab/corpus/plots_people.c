@@ -36,7 +36,7 @@ static void present(geodec__gen *g)
          "[everyone|{E+}]|danced with it|did not take it off until {@weekday}].");
 }
 
-/* Both want one thing. */
+/* A plot: two characters want one thing. */
 static void quarrel(geodec__gen *g)
 {
     E(g, "\n{@oneday}, {A} and {B+}{@with} [played|were playing] {in+ p:play}. [they found|there was|{spot+ k:p} they "

@@ -6,7 +6,7 @@
 #include "base/hooks.h"
 #include "chain/metric.h"
 #include "fisher/model_states.h"
-#include "lab/divergence/correct.h"
+#include "lab/divergence/divergence.h"
 
 enum { GEODEC_DIVERGENCE_METRICS = 8 };
 typedef struct geodec_divergence_work {

@@ -3,7 +3,7 @@
 #define GEODEC_LAB_GEODESICITY_CASES_H
 
 #include "base/hooks.h"
-#include "lab/geodesicity/correct.h"
+#include "lab/geodesicity/geodesicity.h"
 #include "lab/harness/charts.h"
 
 enum { GEODEC_GEODESICITY_CASES = 256 };

@@ -44,7 +44,7 @@ typedef geodec_status (*geodec_harness_charts_fn)(void *ctx, const geodec_harnes
  * Fisher metric of the next token and the blend. */
 geodec_status geodec_harness_charts_fitted(const geodec_harness_charts *s, int64_t index, geodec_harness_charts_fn fn,
                                            void *ctx, geodec_err *err) GEODEC_MUST_USE;
-/* The same of every layer that the words of --layers name (model/layer_list.h). */
+/* As geodec_harness_charts_fitted, for every layer that the words of --layers name (session/layer_list.h). */
 geodec_status geodec_harness_charts_layers(const geodec_harness_charts *s, const char *layers,
                                            geodec_harness_charts_fn fn, void *ctx, geodec_err *err) GEODEC_MUST_USE;
 /* The chart, layer and metric of METRIC.h5, named by its kind; added to *p. GEODEC_FORMAT when it is no metric of such

@@ -44,8 +44,8 @@ int64_t geodec_harness_field_scratch(int64_t n);
 geodec_status geodec_harness_field_at(const geodec_harness_field *f, const double *x, double *g, double *scratch,
                                       geodec_err *err) GEODEC_MUST_USE;
 
-/* The same as eigenvalues d [n] of g, rising, and eigenvectors, rows of v [n][n]; *far = there is no weight (the
- * fallback applies; d and v are unchanged). */
+/* The metric of geodec_harness_field_at as eigenvalues d [n] of g, rising, and eigenvectors, rows of v [n][n]; *far =
+ * there is no weight (the fallback applies; d and v are unchanged). */
 geodec_status geodec_harness_field_eigen(const geodec_harness_field *f, const double *x, double *d, double *v,
                                          bool *far, double *scratch, geodec_err *err) GEODEC_MUST_USE;
 

@@ -52,7 +52,7 @@ typedef struct geodec_harness_manifold {
 geodec_status geodec_harness_manifold_fit(int64_t points, int64_t n, const double *point,
                                           const geodec_harness_options *o, geodec_pool *pool, const geodec_hooks *hooks,
                                           geodec_harness_manifold *m, geodec_err *err) GEODEC_MUST_USE;
-/* From existing tables, which are copied. */
+/* A manifold from existing tables, which are copied. */
 geodec_status geodec_harness_manifold_table(int64_t samples, int64_t n, const double *point, const double *g,
                                             const double *gamma, double sigma, geodec_harness_manifold *m,
                                             geodec_err *err) GEODEC_MUST_USE;
@@ -98,8 +98,8 @@ void geodec_harness_riemann(const geodec_harness_manifold *m, const double *x, d
  * tensors; phi [steps + 1][n][n]. GEODEC_NOMEM. */
 geodec_status geodec_harness_propagator(const geodec_harness_manifold *m, const double *xs, const double *vs,
                                         int64_t steps, double dl, double *phi, geodec_err *err) GEODEC_MUST_USE;
-/* The same rule with any other tensor: riem [n]^4 at x (with a space's true one, the remaining error is that of the
- * rule). */
+/* As geodec_harness_propagator, with any other tensor: riem [n]^4 at x (with a space's true one, the remaining error is
+ * that of the rule). */
 typedef geodec_status (*geodec_harness_riemann_fn)(const void *ctx, const double *x, double *riem, geodec_err *err);
 geodec_status geodec_harness_propagator_with(int64_t n, geodec_harness_riemann_fn tensor, const void *ctx,
                                              const double *xs, const double *vs, int64_t steps, double dl, double *phi,

@@ -10,8 +10,8 @@ typedef struct geodec_three_metrics {
     geodec_rbf *field[3]; /* owners; the first NULL where `own` is another's */
 } geodec_three_metrics;
 
-/* Of the options count sites, held_out and seed. Zero before; GEODEC_SCARCE (fewer than 2 points), GEODEC_RANGE (n),
- * GEODEC_NUMERIC.
+/* Fits the three metrics, with sites, held_out and seed of the options. Zero before; GEODEC_SCARCE (fewer than 2
+ * points), GEODEC_RANGE (n), GEODEC_NUMERIC.
  */
 geodec_status geodec_three_metrics_make(const geodec_harness_sites *f, int64_t n, const geodec_harness_split *o,
                                         geodec_three_metrics *out, geodec_err *err) GEODEC_MUST_USE;

@@ -1,5 +1,5 @@
 #include "artifact/binding.h"
-#include "lab/injectivity/correct.h"
+#include "lab/injectivity/injectivity.h"
 
 typedef struct report {
     geodec_injectivity r;

@@ -1,7 +1,7 @@
 /* The manuscript's calibration-free radius, and the nearest-neighbour distance that it claims to predict. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/injectivity/correct.h"
+#include "lab/injectivity/injectivity.h"
 #include "lab/published/injectivity.h"
 #include "linalg/chol.h"
 #include "linalg/knn.h"

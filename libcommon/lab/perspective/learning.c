@@ -1,7 +1,7 @@
 /* Gradients estimated from derivatives in random directions, and the start of an adapter. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/perspective/dual/adapt.h"
+#include "lab/perspective/dual/adapt_forward.h"
 #include "lab/perspective/dual/dual.h"
 #include "lab/perspective/parts_internal.h"
 

@@ -4,7 +4,7 @@
 #include "base/rng.h"
 #include "lab/perspective/parts_internal.h"
 #include "ternary/change.h"
-#include "ternary/product.h"
+#include "ternary/multiply.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  *
  * None of it is a density. The nearest other state of a trajectory is its neighbour in time, a cosine distance is
  * compared with a radius in another metric, and otherwise the number of points needed grows as ratio^n, not ratio^2.
- * lab/density/correct.h has the corrected measure.
+ * lab/density/density.h has the corrected measure.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_LAB_PUBLISHED_DENSITY_H

@@ -3,7 +3,7 @@
  *
  * The second term is zero for every metric: R^a_iml is antisymmetric in m and l, and v^m v^l is not (a velocity is its
  * own trivial Jacobi field). Any other value is rounding, so the published penalty is the squared second difference of
- * the states: its "geodesics" are straight lines of coordinates. lab/hjb/correct.h has the residual of the geodesic
+ * the states: its "geodesics" are straight lines of coordinates. lab/hjb/hjb.h has the residual of the geodesic
  * equation.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */

@@ -53,7 +53,7 @@ geodec_status geodec_injectivity_published_run(int64_t points, int64_t n, const 
                                                const geodec_hooks *hooks, geodec_injectivity_published *out,
                                                geodec_err *err) GEODEC_MUST_USE;
 extern const geodec_kind geodec_injectivity_published_kind;
-/* nn [4]: as in lab/injectivity/correct.h (universal radius, nearest distance, its closed form, its null). held_out
+/* nn [4]: as in lab/injectivity/injectivity.h (universal radius, nearest distance, its closed form, its null). held_out
  * [3]: on all points, correlation and mean relative error of predictions with C of the others, and that error for a
  * constant. */
 geodec_status geodec_injectivity_published_write(const geodec_injectivity_published *r, const double nn[4],
@@ -64,7 +64,7 @@ geodec_status geodec_injectivity_published_write(const geodec_injectivity_publis
  * memory. GEODEC_INVAL names the option. */
 geodec_status geodec_injectivity_published_list(const char *text, const char *option, int64_t points, int64_t count,
                                                 double **out, int64_t *n_out, geodec_err *err) GEODEC_MUST_USE;
-/* The same as numbers of points. GEODEC_INVAL: not whole, or not below `points`. */
+/* The numbers x [n] of a list as numbers of points. GEODEC_INVAL: not whole, or not below `points`. */
 geodec_status geodec_injectivity_published_points(const double *x, int64_t n, int64_t points, const char *option,
                                                   int64_t **out, geodec_err *err) GEODEC_MUST_USE;
 

@@ -7,7 +7,7 @@
  * and the time of a step projected as A (lookup + correction) + B (lookup + t_full / 2) + C (lookup + t_full). The
  * t_full / 2 is an assumption: nothing is computed for B. With lookups and corrections free the projected speed-up is
  * 1 / (B / 2 + C), 2 where all is B, for any model. No next state is predicted anywhere;
- * lab/substitution/correct.h does that.
+ * lab/substitution/substitution.h does that.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_LAB_PUBLISHED_SUBSTITUTION_H

@@ -15,7 +15,7 @@
  * Its defects are kept here. Errors before the warp are measured with the smoothed accessor; afterwards with the
  * nearest sample of a table smoothed once more, so that alpha = 0 already "spills" and all of v2's spillover is of that
  * kind. v1's factor is 0 at the injected point and 1 far away. Targets are several path lengths off. Symbols are
- * constant in a cell, where paths may diverge: figures become NaN. lab/warp/correct.h has the corrected experiment.
+ * constant in a cell, where paths may diverge: figures become NaN. lab/warp/warp.h has the corrected experiment.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_LAB_PUBLISHED_WARP_H

@@ -11,7 +11,7 @@ geodec_status geodec__warp_check(int64_t samples, const geodec_warp_published_dr
 /* Arrays of the outcome; all zero. *out is to be cleared on failure too. */
 geodec_status geodec__warp_outcome(int64_t facts, int64_t holdouts, geodec_warp_published_outcome *out,
                                    geodec_err *err);
-/* The same with target and neighbour filled in. */
+/* As geodec__warp_outcome, with target and neighbour filled in. */
 geodec_status geodec__warp_begin(const geodec_harness_manifold *m, const geodec_warp_published_draws *draws,
                                  geodec_warp_published_outcome *out, geodec_err *err);
 /* Whether a holdout of a fact takes part. */

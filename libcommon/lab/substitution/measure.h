@@ -5,7 +5,7 @@
 
 #include "fisher/model_states.h"
 #include "lab/harness/trajectories.h"
-#include "lab/substitution/correct.h"
+#include "lab/substitution/substitution.h"
 
 typedef struct geodec_substitution_work {
     /* given, borrowed */

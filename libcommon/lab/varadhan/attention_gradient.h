@@ -1,5 +1,5 @@
-/* Gradients of attention weights in a chart, for lab/varadhan/correct.h: the change of the logarithm of the weight that
- * state x gives to state y, when x moves.
+/* Gradients of attention weights in a chart, for lab/varadhan/varadhan.h: the change of the logarithm of the weight
+ * that state x gives to state y, when x moves.
  *
  * The chart is x = x_0 + B^T u, B [n][d_model] with orthonormal rows; a gradient of the stream is pulled back to it by
  * B. Four earlier rows a, b, c, d belong to each query: its keys. Forms of the gradient in the query's state:

@@ -4,7 +4,7 @@
 
 #include "base/hooks.h"
 #include "lab/harness/charts.h"
-#include "lab/varadhan/correct.h"
+#include "lab/varadhan/varadhan.h"
 
 enum { GEODEC_VARADHAN_CASES = 256 };
 

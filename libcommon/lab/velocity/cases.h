@@ -4,7 +4,7 @@
 
 #include "base/hooks.h"
 #include "lab/harness/charts.h"
-#include "lab/velocity/correct.h"
+#include "lab/velocity/velocity.h"
 
 enum { GEODEC_VELOCITY_CASES = 256 };
 

@@ -142,7 +142,7 @@ static geodec_status question(parser *p, op o, int *out, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* After the '(' of a call. */
+/* Parses the arguments of a call, after its '('. */
 static geodec_status call(parser *p, const struct function *f, int *out, geodec_err *err)
 {
     int sum, b;

@@ -3,7 +3,7 @@
 #define GEODEC_LAB_VERIFICATION_INPUT_H
 
 #include "chain/metric.h"
-#include "lab/verification/correct.h"
+#include "lab/verification/verification.h"
 
 /* Owner of the arrays of a geodec_verification_field. */
 typedef struct geodec_verification_input {

@@ -3,7 +3,7 @@
 #include "artifact/binding.h"
 #include "io/json.h"
 #include "io/tsv.h"
-#include "lab/verification/correct.h"
+#include "lab/verification/verification.h"
 
 #include <math.h>
 #include <stdio.h>

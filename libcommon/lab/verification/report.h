@@ -2,7 +2,7 @@
 #ifndef GEODEC_LAB_VERIFICATION_REPORT_H
 #define GEODEC_LAB_VERIFICATION_REPORT_H
 
-#include "lab/verification/correct.h"
+#include "lab/verification/verification.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #ifndef GEODEC_LAB_VERIFICATION_VERIFICATION_INTERNAL_H
 #define GEODEC_LAB_VERIFICATION_VERIFICATION_INTERNAL_H
 
-#include "lab/verification/correct.h"
+#include "lab/verification/verification.h"
 
 /* max |d_l g_ij - Gamma^m_li g_mj - Gamma^m_lj g_im| over max(|dg|, |g| |gamma|, least); at (may be NULL): the entry
  * (l, i, j) that has it. */

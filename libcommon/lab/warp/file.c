@@ -1,6 +1,6 @@
 /* The warp artifact: the experiment on the metric and, with the same options, on the unit sphere and in flat space. */
 #include "artifact/binding.h"
-#include "lab/warp/correct.h"
+#include "lab/warp/warp.h"
 
 #include <math.h>
 

@@ -38,8 +38,8 @@ typedef struct geodec_needle_result {
 } geodec_needle_result;
 void geodec_needle_free(geodec_needle_result *r);
 
-/* The same bytes for the same seed. GEODEC_RANGE (options), GEODEC_FORMAT (empty, not UTF-8), GEODEC_SCARCE (shorter
- * than two windows), GEODEC_NOMEM. */
+/* Results repeat byte for byte with the same seed. GEODEC_RANGE (options), GEODEC_FORMAT (empty, not UTF-8),
+ * GEODEC_SCARCE (shorter than two windows), GEODEC_NOMEM. */
 geodec_status geodec_needle_run(const geodec_scorer_evaluation *e, const geodec_needle_options *o, const char *text,
                                 size_t n, const geodec_hooks *hooks, geodec_needle_result *out,
                                 geodec_err *err) GEODEC_MUST_USE;

@@ -40,11 +40,11 @@ typedef struct geodec_routing_profile {
 } geodec_routing_profile;
 void geodec_routing_free(geodec_routing_profile *p);
 
-/* Of n >= 1 counts; NaN if all are 0. */
+/* The Gini coefficient of n >= 1 counts; NaN if all are 0. */
 geodec_status geodec_routing_gini(int64_t n, const int64_t *count, double *gini, geodec_err *err) GEODEC_MUST_USE;
 
-/* The same bytes with any pool. GEODEC_UNSUPPORTED (no experts, float64), GEODEC_RANGE (options), GEODEC_FORMAT (empty,
- * not UTF-8), GEODEC_SCARCE (too short). */
+/* The result does not depend on the pool. GEODEC_UNSUPPORTED (no experts, float64), GEODEC_RANGE (options),
+ * GEODEC_FORMAT (empty, not UTF-8), GEODEC_SCARCE (too short). */
 geodec_status geodec_routing_run(const geodec_scorer_evaluation *e, const geodec_routing_options *o, const char *text,
                                  size_t n, geodec_pool *pool, const geodec_hooks *hooks, geodec_routing_profile *out,
                                  geodec_err *err) GEODEC_MUST_USE;

@@ -154,7 +154,7 @@ done:
     return st;
 }
 
-/* This window, and those behind it that fit. */
+/* Gathers the tokens of this window, and of those behind it that fit into `rows`. */
 static void gather(geodec_scorer *s, int32_t rows)
 {
     ahead *a = &s->held;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Mode of evaluation. isa, arithmetic, kv, scores and attnres are those of a session (model/model.h). With
+/* Mode of evaluation. isa, arithmetic, kv, scores and attnres are those of a session (geodec/session.h). With
  * float64 the model is evaluated by libcommon/model/reference instead, which refuses attnres and scores
  * (GEODEC_UNSUPPORTED).
  */

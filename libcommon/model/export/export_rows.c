@@ -73,7 +73,7 @@ void geodec__export_rows_clear(geodec__rows *r)
     *r = (geodec__rows){0};
 }
 
-/* For a pass of so many rows. */
+/* Makes room for a pass of so many rows. */
 static geodec_status make_room(geodec__reader *r, const geodec_model_config *c, int32_t rows, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -53,7 +53,8 @@ typedef struct geodec_session_options {
     int32_t n_blocks; /* only this many blocks, then final norm and head (early exit); 0 = all. The session has its own
                        * cache, with the rows of the whole model */
     geodec_attnres attnres; /* all zero: off */
-    /* Of integer attention (integer/engine/engine.h); the logits are the same. NULL: direct sums */
+    /* where sums of integer attention come from (integer/engine/engine.h); the logits do not change. NULL: direct sums
+     */
     const struct geodec_engine_scores_source *scores;
     int32_t back; /* tokens by which geodec_session_truncate goes back at once, where it drops rows; 0 = 256; at least
                    * max_batch. From n_ctx on no row is dropped */

@@ -55,7 +55,7 @@ typedef enum geodec_lookahead {
         GEODEC_LOOKAHEAD_KINDS
 } geodec_lookahead;
 
-/* By what the rows of a draft are priced.  X(NAME, name, what) */
+/* What the rows of a draft are priced by.  X(NAME, name, what) */
 #define GEODEC_STREAMED_PRICES(X)                                                                                      \
     X(FORETOLD, foretold, "the experts foretold for its token, and those in memory (without a foreseer: chance)")      \
     X(CHANCE, chance, "the number of experts, and those in memory")                                                    \

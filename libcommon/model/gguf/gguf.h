@@ -77,12 +77,13 @@ static inline int64_t geodec_gguf_elements(const geodec_gguf_tensor *t)
  * GEODEC_FORMAT for a part that is not the first.
  * A file with tensors of unsupported types can be opened (for its vocabulary, say); check before reading values. */
 geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *err) GEODEC_MUST_USE;
-/* The same for a GGUF inside a file: `size` bytes at `offset`, a multiple of 4,096. */
+/* As geodec_gguf_open, for a GGUF inside a file: `size` bytes at `offset`, a multiple of 4,096. */
 geodec_status geodec_gguf_open_part(const char *path, int64_t offset, int64_t size, geodec_gguf **out,
                                     geodec_err *err) GEODEC_MUST_USE;
 /* GEODEC_UNSUPPORTED, naming the tensor and its type, unless every tensor can be decoded. */
 geodec_status geodec_gguf_check_types(const geodec_gguf *g, geodec_err *err) GEODEC_MUST_USE;
-/* The same for bytes in memory. The caller owns them and keeps them while the object lives; `data` is aligned to 32. */
+/* As geodec_gguf_open, for bytes in memory. The caller owns them and keeps them while the object lives; `data` is
+ * aligned to 32. */
 geodec_status geodec_gguf_open_memory(const void *data, size_t size, const char *name, geodec_gguf **out,
                                       geodec_err *err) GEODEC_MUST_USE;
 void geodec_gguf_close(geodec_gguf *g); /* NULL ok */
@@ -129,7 +130,8 @@ geodec_status geodec_gguf_array_same(const geodec_gguf *g, const char *key, int6
                                      geodec_err *err) GEODEC_MUST_USE;
 /* Releases the pages of data[0 .. n-1], inside the map; they are read again on access. */
 void geodec_gguf_release(const geodec_gguf *g, const void *data, size_t n);
-/* The same for the whole file; its `rare` bytes (n of them, may be 0) are then expected to be accessed at random. */
+/* Releases the pages of the whole file; its `rare` bytes (n of them, may be 0) are then expected to be accessed at
+ * random. */
 void geodec_gguf_release_all(const geodec_gguf *g, const void *rare, size_t n);
 /* SHA-256 of the whole file, of the files of a split model one after the other, or of the part that was opened. */
 void geodec_gguf_file_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]);
@@ -139,7 +141,7 @@ void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]
 /* ---- writer: keys in the order put, then tensors; committed atomically ------------------------------------------ */
 typedef struct geodec_gguf_writer geodec_gguf_writer;
 geodec_status geodec_gguf_writer_create(const char *path, geodec_gguf_writer **out, geodec_err *err) GEODEC_MUST_USE;
-/* The same as a part of a larger file: written from the file's current place, a multiple of 32. The file stays the
+/* A writer of a part of a larger file: written from the file's current place, a multiple of 32. The file stays the
  * caller's; commit only ends the part. */
 geodec_status geodec_gguf_writer_embed(geodec_atomic *file, const char *name, geodec_gguf_writer **out,
                                        geodec_err *err) GEODEC_MUST_USE;

@@ -80,7 +80,7 @@ static bool same_value(const geodec__gguf_key *a, const geodec__gguf_key *b)
     return memcmp(a->value, b->value, n) == 0;
 }
 
-/* That a file is part i of the same model, as far as its keys tell. */
+/* Checks that a file is part i of the model g, as far as its keys tell. */
 static geodec_status check_part(const geodec_gguf *g, const geodec_gguf *part, int64_t i, int64_t count, int64_t total,
                                 geodec_err *err)
 {

@@ -1,8 +1,8 @@
 /* Attention over one block of keys, written over a vector of 16 floats; included by kernels_body.h. kernels_internal.h
  * has the definition. The including file also gives
- *   v_top(a)                the largest lane
- *   v_within(a, lo, hi, b)  lanes lo .. hi-1 of a, the others of b
- *   v_pair(a, b)            a in the first eight lanes, b in the others; v_load_pair(p, q), v_store_pair(p, q, a)
+ *   f_top(a)                the largest lane
+ *   f_within(a, lo, hi, b)  lanes lo .. hi-1 of a, the others of b
+ *   f_pair(a, b)            a in the first eight lanes, b in the others; f_load_pair(p, q), f_store_pair(p, q, a)
  *   ATTEND_ROWS             queries of a register tile (at most 6)
  *   ATTEND_WIDE(R)          vectors of sums each of R queries may have: 4, or 2 with few registers */
 
@@ -10,10 +10,10 @@
 
 /* 16 elements of keys or values, from element i; those of Q8_0 without their scale. type is a constant after inlining.
  */
-INLINE vec load_elements(const int type, const void *p, int64_t i)
+INLINE fvec load_elements(const int type, const void *p, int64_t i)
 {
     const uint8_t *bytes = p;
-    return type == GEODEC_KV_F32   ? v_load((const float *)p + i)
+    return type == GEODEC_KV_F32   ? f_load((const float *)p + i)
            : type == GEODEC_KV_F16 ? load_f16(bytes + 2 * i)
                                    : load_i8(bytes + i);
 }
@@ -34,13 +34,13 @@ static inline float float_of_bf16(uint16_t b)
 INLINE void score_tile(const int type, const int R, const int V, geodec__attend_query *const *query,
                        const geodec__attend_keys *keys, int64_t dim, int64_t group)
 {
-    vec sum[6][4], scale[4];
+    fvec sum[6][4], scale[4];
     const float *q[6];
     UNROLL
     for (int r = 0; r < R; r++) {
         q[r] = query[r]->q;
         UNROLL
-        for (int j = 0; j < V; j++) sum[r][j] = v_zero();
+        for (int j = 0; j < V; j++) sum[r][j] = f_zero();
     }
     const uint8_t *ahead = (const uint8_t *)keys->k + keys->ahead;
     const int64_t part = type == GEODEC_KV_Q8_0 ? GEODEC__KV_GROUP : dim, row = GEODEC__KEYS * element_size(type);
@@ -51,7 +51,7 @@ INLINE void score_tile(const int type, const int R, const int V, geodec__attend_
             scale[j] = load_bf16(
                 (const uint8_t *)(keys->k_scale + first / GEODEC__KV_GROUP * GEODEC__KEYS + 16 * (group + j)));
         for (int64_t d = first; d < end; d++) {
-            vec key[4];
+            fvec key[4];
             if (keys->ahead) {
                 UNROLL
                 for (int64_t line = 0; line < row; line += 64) __builtin_prefetch(ahead + d * row + line);
@@ -59,20 +59,20 @@ INLINE void score_tile(const int type, const int R, const int V, geodec__attend_
             UNROLL
             for (int j = 0; j < V; j++) {
                 key[j] = load_elements(type, keys->k, d * GEODEC__KEYS + 16 * (group + j));
-                if (type == GEODEC_KV_Q8_0) key[j] = v_mul(scale[j], key[j]);
+                if (type == GEODEC_KV_Q8_0) key[j] = f_mul(scale[j], key[j]);
             }
             UNROLL
             for (int r = 0; r < R; r++) {
-                const vec qd = v_set1(q[r][d]);
+                const fvec qd = f_set1(q[r][d]);
                 UNROLL
-                for (int j = 0; j < V; j++) sum[r][j] = v_fma(qd, key[j], sum[r][j]);
+                for (int j = 0; j < V; j++) sum[r][j] = f_fma(qd, key[j], sum[r][j]);
             }
         }
     }
     UNROLL
     for (int r = 0; r < R; r++) {
         UNROLL
-        for (int j = 0; j < V; j++) v_store(query[r]->score + 16 * (group + j), sum[r][j]);
+        for (int j = 0; j < V; j++) f_store(query[r]->score + 16 * (group + j), sum[r][j]);
     }
 }
 
@@ -119,36 +119,36 @@ INLINE void weigh_groups(const int V, geodec__attend_query *query, int64_t width
 {
     const int64_t begin = query->lo / 16 * 16, first = query->lo - begin, last = query->hi - begin - 16 * (V - 1);
     float *s = query->score + begin, *state = query->state;
-    vec x[4];
+    fvec x[4];
     UNROLL
-    for (int i = 0; i < V; i++) x[i] = v_load(s + 16 * i);
+    for (int i = 0; i < V; i++) x[i] = f_load(s + 16 * i);
     const bool partly = first > 0 || last < 16;
     if (partly) {
-        x[0] = v_within(x[0], first, 16, v_set1(-3e38f));
-        x[V - 1] = v_within(x[V - 1], 0, last, v_set1(-3e38f));
+        x[0] = f_within(x[0], first, 16, f_set1(-3e38f));
+        x[V - 1] = f_within(x[V - 1], 0, last, f_set1(-3e38f));
     }
-    vec m = x[0];
+    fvec m = x[0];
     UNROLL
-    for (int i = 1; i < V; i++) m = v_max(x[i], m);
-    const float before = state[width + GEODEC__ATTEND_TOP], here = v_top(m), top = here > before ? here : before;
+    for (int i = 1; i < V; i++) m = f_max(x[i], m);
+    const float before = state[width + GEODEC__ATTEND_TOP], here = f_top(m), top = here > before ? here : before;
     if (before > -INFINITY) { /* otherwise nothing is summed yet; a factor of one is cheaper than a branch */
-        const vec shrink = v_exp(v_set1(before - top));
-        for (int64_t i = 0; i < width + 16; i += 16) v_store(state + i, v_mul(v_load(state + i), shrink));
+        const fvec shrink = f_exp(f_set1(before - top));
+        for (int64_t i = 0; i < width + 16; i += 16) f_store(state + i, f_mul(f_load(state + i), shrink));
     }
     state[width + GEODEC__ATTEND_TOP] = top;
     UNROLL
-    for (int i = 0; i < V; i++) x[i] = v_exp(v_sub(x[i], v_set1(top)));
+    for (int i = 0; i < V; i++) x[i] = f_exp(f_sub(x[i], f_set1(top)));
     if (partly) {
-        x[0] = v_within(x[0], first, 16, v_zero());
-        x[V - 1] = v_within(x[V - 1], 0, last, v_zero());
+        x[0] = f_within(x[0], first, 16, f_zero());
+        x[V - 1] = f_within(x[V - 1], 0, last, f_zero());
     }
-    vec sum = v_load(state + width);
+    fvec sum = f_load(state + width);
     UNROLL
     for (int i = 0; i < V; i++) {
-        v_store(s + 16 * i, x[i]);
-        sum = v_add(sum, x[i]);
+        f_store(s + 16 * i, x[i]);
+        sum = f_add(sum, x[i]);
     }
-    v_store(state + width, sum);
+    f_store(state + width, sum);
 }
 
 /* Queries that see V groups; a function for each V, whose constants stay in registers from one query to the next. */
@@ -185,7 +185,7 @@ static void weigh(geodec__attend_query *const *query, int64_t n, int64_t width, 
 INLINE void value_tile(const int type, const int R, const int D, const int C, geodec__attend_query *const *query,
                        const geodec__attend_keys *keys, int64_t dim, int64_t at, int64_t lo, int64_t hi)
 {
-    vec sum[6][4];
+    fvec sum[6][4];
     const float *e[6];
     float *acc[6];
     UNROLL
@@ -193,7 +193,7 @@ INLINE void value_tile(const int type, const int R, const int D, const int C, ge
         e[r] = query[r]->score;
         acc[r] = query[r]->state + at;
         UNROLL
-        for (int i = 0; i < C * D; i++) sum[r][i] = v_load(acc[r] + 16 * i);
+        for (int i = 0; i < C * D; i++) sum[r][i] = f_load(acc[r] + 16 * i);
     }
     float scale[2][GEODEC__KEYS]; /* D is even where there is more than one group; at is a multiple of 32 then */
     const int64_t group = at / GEODEC__KV_GROUP, groups = geodec__kv_groups(dim);
@@ -203,7 +203,7 @@ INLINE void value_tile(const int type, const int R, const int D, const int C, ge
     for (int64_t p = lo; p < hi; p += C) {
         UNROLL
         for (int j = 0; j < C; j++) {
-            vec x[4];
+            fvec x[4];
             if (keys->ahead) { /* prefetch of the next block: every line of this part of the row */
                 UNROLL
                 for (int64_t line = 0; line < 16 * D * element_size(type); line += 64)
@@ -212,20 +212,20 @@ INLINE void value_tile(const int type, const int R, const int D, const int C, ge
             UNROLL
             for (int i = 0; i < D; i++) {
                 x[i] = load_elements(type, keys->v, (p + j) * dim + at + 16 * i);
-                if (type == GEODEC_KV_Q8_0) x[i] = v_mul(v_set1(scale[i / 2][p + j]), x[i]);
+                if (type == GEODEC_KV_Q8_0) x[i] = f_mul(f_set1(scale[i / 2][p + j]), x[i]);
             }
             UNROLL
             for (int r = 0; r < R; r++) {
-                const vec w = v_set1(e[r][p + j]);
+                const fvec w = f_set1(e[r][p + j]);
                 UNROLL
-                for (int i = 0; i < D; i++) sum[r][j * D + i] = v_fma(w, x[i], sum[r][j * D + i]);
+                for (int i = 0; i < D; i++) sum[r][j * D + i] = f_fma(w, x[i], sum[r][j * D + i]);
             }
         }
     }
     UNROLL
     for (int r = 0; r < R; r++) {
         UNROLL
-        for (int i = 0; i < C * D; i++) v_store(acc[r] + 16 * i, sum[r][i]);
+        for (int i = 0; i < C * D; i++) f_store(acc[r] + 16 * i, sum[r][i]);
     }
 }
 
@@ -249,11 +249,11 @@ ROWS_OF(VALUE_ROW, Q8_0)
 static const value_fn value_table[3][ATTEND_ROWS + 1][6] = {
     {ROWS_OF(VALUE_NAMES, F32)}, {ROWS_OF(VALUE_NAMES, F16)}, {ROWS_OF(VALUE_NAMES, Q8_0)}};
 
-/* The same for heads of eight dimensions: two keys share a vector, and with it the two sums they belong to. */
+/* Sums of values for heads of eight dimensions: two keys share a vector, and with it the two sums they belong to. */
 INLINE void value_pairs(const int type, const int R, geodec__attend_query *const *query,
                         const geodec__attend_keys *keys, int64_t lo, int64_t hi)
 {
-    vec sum[6][2];
+    fvec sum[6][2];
     const float *e[6];
     float *acc[6];
     UNROLL
@@ -261,7 +261,7 @@ INLINE void value_pairs(const int type, const int R, geodec__attend_query *const
         e[r] = query[r]->score;
         acc[r] = query[r]->state;
         UNROLL
-        for (int i = 0; i < 2; i++) sum[r][i] = v_load_pair(acc[r] + 32 * i, acc[r] + 32 * i + 16);
+        for (int i = 0; i < 2; i++) sum[r][i] = f_load_pair(acc[r] + 32 * i, acc[r] + 32 * i + 16);
     }
     const uint8_t *ahead = (const uint8_t *)keys->v + keys->ahead;
     for (int64_t p = lo; p < hi; p += 4) {
@@ -273,17 +273,17 @@ INLINE void value_pairs(const int type, const int R, geodec__attend_query *const
         UNROLL
         for (int i = 0; i < 2; i++) {
             const int64_t at = p + 2 * i;
-            vec x = load_elements(type, keys->v, 8 * at);
+            fvec x = load_elements(type, keys->v, 8 * at);
             if (type == GEODEC_KV_Q8_0)
-                x = v_mul(v_pair(float_of_bf16(keys->v_scale[at]), float_of_bf16(keys->v_scale[at + 1])), x);
+                x = f_mul(f_pair(float_of_bf16(keys->v_scale[at]), float_of_bf16(keys->v_scale[at + 1])), x);
             UNROLL
-            for (int r = 0; r < R; r++) sum[r][i] = v_fma(v_pair(e[r][at], e[r][at + 1]), x, sum[r][i]);
+            for (int r = 0; r < R; r++) sum[r][i] = f_fma(f_pair(e[r][at], e[r][at + 1]), x, sum[r][i]);
         }
     }
     UNROLL
     for (int r = 0; r < R; r++) {
         UNROLL
-        for (int i = 0; i < 2; i++) v_store_pair(acc[r] + 32 * i, acc[r] + 32 * i + 16, sum[r][i]);
+        for (int i = 0; i < 2; i++) f_store_pair(acc[r] + 32 * i, acc[r] + 32 * i + 16, sum[r][i]);
     }
 }
 
@@ -307,13 +307,13 @@ static void value_key(const geodec__attend_query *query, const geodec__attend_ke
 {
     const int64_t padded = geodec__pad(dim);
     float *acc = query->state + p % chains * padded;
-    const vec w = v_set1(query->score[p]);
+    const fvec w = f_set1(query->score[p]);
     for (int64_t i = 0; i < padded; i += 16) {
-        vec x = keys->type == GEODEC_KV_F32   ? load_elements(GEODEC_KV_F32, keys->v, p * dim + i)
-                : keys->type == GEODEC_KV_F16 ? load_elements(GEODEC_KV_F16, keys->v, p * dim + i)
-                                              : load_elements(GEODEC_KV_Q8_0, keys->v, p * dim + i);
-        if (keys->type == GEODEC_KV_Q8_0) x = v_mul(v_set1(float_of_bf16(keys->v_scale[p])), x); /* one group */
-        v_store(acc + i, v_fma(w, x, v_load(acc + i)));
+        fvec x = keys->type == GEODEC_KV_F32   ? load_elements(GEODEC_KV_F32, keys->v, p * dim + i)
+                 : keys->type == GEODEC_KV_F16 ? load_elements(GEODEC_KV_F16, keys->v, p * dim + i)
+                                               : load_elements(GEODEC_KV_Q8_0, keys->v, p * dim + i);
+        if (keys->type == GEODEC_KV_Q8_0) x = f_mul(f_set1(float_of_bf16(keys->v_scale[p])), x); /* one group */
+        f_store(acc + i, f_fma(w, x, f_load(acc + i)));
     }
 }
 
@@ -391,21 +391,21 @@ static void attend_merge(float *into, const float *from, int64_t dim)
 {
     const int64_t width = geodec__attend_width(dim);
     const float a = into[width + GEODEC__ATTEND_TOP], b = from[width + GEODEC__ATTEND_TOP], top = b > a ? b : a;
-    const vec ca = v_exp(v_set1(a - top)), cb = v_exp(v_set1(b - top));
+    const fvec ca = f_exp(f_set1(a - top)), cb = f_exp(f_set1(b - top));
     for (int64_t i = 0; i < width + 16; i += 16)
-        v_store(into + i, v_fma(v_load(from + i), cb, v_mul(v_load(into + i), ca)));
+        f_store(into + i, f_fma(f_load(from + i), cb, f_mul(f_load(into + i), ca)));
     into[width + GEODEC__ATTEND_TOP] = top;
 }
 
 static void attend_finish(float *state, int64_t dim)
 {
     const int64_t width = geodec__attend_width(dim), padded = geodec__pad(dim), chains = geodec__attend_chains(dim);
-    const vec inverse = v_set1(1.0f / sum_lanes(v_load(state + width)));
+    const fvec inverse = f_set1(1.0f / sum_lanes(f_load(state + width)));
     for (int64_t i = 0; i < padded; i += 16) {
-        vec x = v_load(state + i);
-        if (chains > 1) x = v_add(x, v_load(state + padded + i));
-        if (chains > 2) x = v_add(x, v_add(v_load(state + 2 * padded + i), v_load(state + 3 * padded + i)));
-        v_store(state + i, v_mul(x, inverse));
+        fvec x = f_load(state + i);
+        if (chains > 1) x = f_add(x, f_load(state + padded + i));
+        if (chains > 2) x = f_add(x, f_add(f_load(state + 2 * padded + i), f_load(state + 3 * padded + i)));
+        f_store(state + i, f_mul(x, inverse));
     }
 }
 
@@ -415,7 +415,7 @@ static void decode_f16(const uint16_t *h, int64_t n, float *x)
 {
     const uint8_t *p = (const uint8_t *)h;
     int64_t i = 0;
-    for (; i + 16 <= n; i += 16) v_store(x + i, load_f16(p + 2 * i));
+    for (; i + 16 <= n; i += 16) f_store(x + i, load_f16(p + 2 * i));
     for (; i < n; i++) x[i] = geodec_f16_to_f32(h[i]);
 }
 
@@ -423,8 +423,8 @@ static void decode_q8_keys(const int8_t *q, const uint16_t *scale, int64_t dim, 
 {
     for (int64_t d = 0; d < dim; d++)
         for (int64_t i = 0; i < GEODEC__KEYS; i += 16) {
-            const vec s = load_bf16((const uint8_t *)(scale + d / GEODEC__KV_GROUP * GEODEC__KEYS + i));
-            v_store(k + d * GEODEC__KEYS + i, v_mul(s, load_i8((const uint8_t *)(q + d * GEODEC__KEYS + i))));
+            const fvec s = load_bf16((const uint8_t *)(scale + d / GEODEC__KV_GROUP * GEODEC__KEYS + i));
+            f_store(k + d * GEODEC__KEYS + i, f_mul(s, load_i8((const uint8_t *)(q + d * GEODEC__KEYS + i))));
         }
 }
 
@@ -433,7 +433,7 @@ static void decode_q8_values(const int8_t *q, const uint16_t *scale, int64_t dim
     const int64_t groups = geodec__kv_groups(dim);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t d = 0; d < dim; d += 16) /* past the end of a row: overwritten by the next row */
-            v_store(v + r * dim + d, v_mul(v_set1(float_of_bf16(scale[r * groups + d / GEODEC__KV_GROUP])),
+            f_store(v + r * dim + d, f_mul(f_set1(float_of_bf16(scale[r * groups + d / GEODEC__KV_GROUP])),
                                            load_i8((const uint8_t *)(q + r * dim + d))));
 }
 
@@ -443,19 +443,19 @@ static void decode_q8_values(const int8_t *q, const uint16_t *scale, int64_t dim
 INLINE void low_rows(const int D, const int V, const float *b, int64_t rank, const float *x, float *k)
 {
     for (int64_t lane = 0; lane < GEODEC__KEYS; lane += 16 * V) {
-        vec sum[4][4];
+        fvec sum[4][4];
         UNROLL
-        for (int i = 0; i < D * V; i++) sum[i / V][i % V] = v_zero();
+        for (int i = 0; i < D * V; i++) sum[i / V][i % V] = f_zero();
         for (int64_t j = 0; j < rank; j++) {
-            vec c[4];
+            fvec c[4];
             UNROLL
-            for (int i = 0; i < V; i++) c[i] = v_load(x + GEODEC__KEYS * j + lane + 16 * i);
+            for (int i = 0; i < V; i++) c[i] = f_load(x + GEODEC__KEYS * j + lane + 16 * i);
             UNROLL
             for (int i = 0; i < D * V; i++)
-                sum[i / V][i % V] = v_add(sum[i / V][i % V], v_mul(v_set1(b[i / V * rank + j]), c[i % V]));
+                sum[i / V][i % V] = f_add(sum[i / V][i % V], f_mul(f_set1(b[i / V * rank + j]), c[i % V]));
         }
         UNROLL
-        for (int i = 0; i < D * V; i++) v_store(k + GEODEC__KEYS * (i / V) + lane + 16 * (i % V), sum[i / V][i % V]);
+        for (int i = 0; i < D * V; i++) f_store(k + GEODEC__KEYS * (i / V) + lane + 16 * (i % V), sum[i / V][i % V]);
     }
 }
 

@@ -2,12 +2,12 @@
  * including file also gives
  *   COLUMN_GROUP   rows of x that are multiplied by a panel together, with three pending sums each */
 
-INLINE vec load_column(const int type, const uint8_t *p, vec scale)
+INLINE fvec load_column(const int type, const uint8_t *p, fvec scale)
 {
-    return type == GEODEC_GGML_F32    ? v_load((const float *)(const void *)p)
+    return type == GEODEC_GGML_F32    ? f_load((const float *)(const void *)p)
            : type == GEODEC_GGML_F16  ? load_f16(p)
            : type == GEODEC_GGML_BF16 ? load_bf16(p)
-                                      : v_mul(scale, load_i8(p));
+                                      : f_mul(scale, load_i8(p));
 }
 
 /* A panel against B rows of x. Pairs of partial sums are computed in the order of their reduction: the sum of pair i is
@@ -18,28 +18,28 @@ INLINE void column_tile(const int type, const int B, const uint8_t *w, int64_t c
     const int64_t size = 16 * geodec__column_size(type);
     const uint8_t *scales = w; /* of Q8_0, in front of the weights */
     if (type == GEODEC_GGML_Q8_0) w += chunks / 2 * 32;
-    vec waiting[3][COLUMN_GROUP], a[COLUMN_GROUP];
+    fvec waiting[3][COLUMN_GROUP], a[COLUMN_GROUP];
     UNROLL
     for (int i = 0; i < 8; i++) {
         const int l = (i & 1) << 2 | (i & 2) | (i & 4) >> 2; /* the pair is l and l + 8 */
-        vec b[COLUMN_GROUP];
+        fvec b[COLUMN_GROUP];
         UNROLL
-        for (int r = 0; r < B; r++) a[r] = b[r] = v_zero();
+        for (int r = 0; r < B; r++) a[r] = b[r] = f_zero();
         for (int64_t c = 0; c < 16 * chunks; c += 16, w += 2 * size) {
-            const vec scale = type == GEODEC_GGML_Q8_0 ? load_f16(scales + c / 32 * 32) : v_zero();
-            const vec wa = load_column(type, w, scale), wb = load_column(type, w + size, scale);
+            const fvec scale = type == GEODEC_GGML_Q8_0 ? load_f16(scales + c / 32 * 32) : f_zero();
+            const fvec wa = load_column(type, w, scale), wb = load_column(type, w + size, scale);
             UNROLL
             for (int r = 0; r < B; r++) {
-                a[r] = v_fma(v_set1(x[r][c + l]), wa, a[r]);
-                b[r] = v_fma(v_set1(x[r][c + l + 8]), wb, b[r]);
+                a[r] = f_fma(f_set1(x[r][c + l]), wa, a[r]);
+                b[r] = f_fma(f_set1(x[r][c + l + 8]), wb, b[r]);
             }
         }
         UNROLL
         for (int r = 0; r < B; r++) {
-            a[r] = v_add(a[r], b[r]);
-            if (i & 1) a[r] = v_add(waiting[0][r], a[r]);
-            if ((i & 3) == 3) a[r] = v_add(waiting[1][r], a[r]);
-            if (i == 7) a[r] = v_add(waiting[2][r], a[r]);
+            a[r] = f_add(a[r], b[r]);
+            if (i & 1) a[r] = f_add(waiting[0][r], a[r]);
+            if ((i & 3) == 3) a[r] = f_add(waiting[1][r], a[r]);
+            if (i == 7) a[r] = f_add(waiting[2][r], a[r]);
             if (!(i & 1)) waiting[0][r] = a[r];
             if ((i & 3) == 1) waiting[1][r] = a[r];
             if (i == 3) waiting[2][r] = a[r];
@@ -49,9 +49,9 @@ INLINE void column_tile(const int type, const int B, const uint8_t *w, int64_t c
     for (int r = 0; r < B; r++) {
         float out[16];
         if (rows == 16) {
-            v_store(y[r] + o, a[r]);
+            f_store(y[r] + o, a[r]);
         } else {
-            v_store(out, a[r]);
+            f_store(out, a[r]);
             memcpy(y[r] + o, out, (size_t)rows * sizeof *out);
         }
     }
@@ -92,9 +92,9 @@ static void decode_columns(const uint8_t *p, int64_t chunks, float *out)
     const uint8_t *q = p + chunks / 2 * 32;
     for (int pair = 0; pair < 8; pair++)
         for (int64_t c = 0; c < chunks; c++, q += 32, out += 32) {
-            const vec scale = load_f16(p + c / 2 * 32);
-            v_store(out, v_mul(scale, load_i8(q)));
-            v_store(out + 16, v_mul(scale, load_i8(q + 16)));
+            const fvec scale = load_f16(p + c / 2 * 32);
+            f_store(out, f_mul(scale, load_i8(q)));
+            f_store(out + 16, f_mul(scale, load_i8(q + 16)));
         }
 }
 

@@ -1,7 +1,7 @@
 /* Products of many rows of x with weights that are multiplied in floats; included by kernels_body.h. The including file
  * also gives
  *   GEMM_GROUP              rows of x that are multiplied by a panel together
- *   v_low(a), v_high(a)     the first and the last eight lanes as __m256
+ *   f_low(a), f_high(a)     the first and the last eight lanes as __m256
  *
  * As in the libraries of linear algebra (Goto and van de Geijn 2008) both sides are packed first: 16 weight rows as the
  * columns of a panel (columns_internal.h), a group of rows of x in the same order of columns. A register then holds a
@@ -43,13 +43,13 @@ INLINE void transpose_8x8(__m256 r[8])
 }
 
 /* Lane l of the eight vectors to out[l]. */
-INLINE void transpose(const vec in[8], float *const out[16])
+INLINE void transpose(const fvec in[8], float *const out[16])
 {
     UNROLL
     for (int half = 0; half < 2; half++) {
         __m256 v[8];
         UNROLL
-        for (int i = 0; i < 8; i++) v[i] = half ? v_high(in[i]) : v_low(in[i]);
+        for (int i = 0; i < 8; i++) v[i] = half ? f_high(in[i]) : f_low(in[i]);
         transpose_8x8(v);
         UNROLL
         for (int i = 0; i < 8; i++) _mm256_storeu_ps(out[8 * half + i], v[i]);
@@ -73,7 +73,7 @@ INLINE void gemm_panel(const int type, const geodec__matrix *w, int64_t row, int
             data[i] = (const uint8_t *)decoded;
         }
         for (int64_t c = 0; c < chunks; c++) {
-            vec v[8];
+            fvec v[8];
             float *out[16];
             if (c < whole) {
                 UNROLL
@@ -95,30 +95,30 @@ INLINE void gemm_panel(const int type, const geodec__matrix *w, int64_t row, int
 INLINE void gemm_tile(const int B, const float *w, int64_t chunks, const float *x, float *const *y, int64_t o,
                       int64_t rows)
 {
-    vec waiting[5][GEMM_GROUP], sum[GEMM_GROUP]; /* sums of 1, 2, 4 and 8 partial sums, combined like a binary
-                                                  * counter */
+    fvec waiting[5][GEMM_GROUP], sum[GEMM_GROUP]; /* sums of 1, 2, 4 and 8 partial sums, combined like a binary
+                                                   * counter */
     ROLLED
     for (int64_t rank = 0; rank < 16; rank++) {
         const float *p = w + (rank / 2 * chunks * 2 + rank % 2) * 16;
         int level = 0;
         UNROLL
-        for (int r = 0; r < B; r++) sum[r] = v_zero();
+        for (int r = 0; r < B; r++) sum[r] = f_zero();
         ROLLED
         for (int64_t c = 0; c < chunks; c++, p += 32, x += B) {
-            const vec column = v_load(p);
+            const fvec column = f_load(p);
             UNROLL
-            for (int r = 0; r < B; r++) sum[r] = v_fma(v_set1(x[r]), column, sum[r]);
+            for (int r = 0; r < B; r++) sum[r] = f_fma(f_set1(x[r]), column, sum[r]);
         }
         for (; rank >> level & 1; level++) {
             UNROLL
-            for (int r = 0; r < B; r++) sum[r] = v_add(waiting[level][r], sum[r]);
+            for (int r = 0; r < B; r++) sum[r] = f_add(waiting[level][r], sum[r]);
         }
         UNROLL
         for (int r = 0; r < B; r++) waiting[level][r] = sum[r];
     }
     for (int r = 0; r < B; r++) {
         float out[16];
-        v_store(out, waiting[4][r]);
+        f_store(out, waiting[4][r]);
         memcpy(y[r] + o, out, (size_t)rows * sizeof *out);
     }
 }

@@ -1,39 +1,11 @@
 /* AVX2, FMA and F16C: 16 lanes in two registers. */
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#include "base/simd_internal.h"
 #include "kernels/kernels_internal.h"
 
-#include <immintrin.h>
 #include <string.h>
 
-typedef struct vec {
-    __m256 lo, hi;
-} vec;
-
-static inline vec v_zero(void) { return (vec){_mm256_setzero_ps(), _mm256_setzero_ps()}; }
-static inline vec v_set1(float x) { return (vec){_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
-static inline vec v_load(const float *p) { return (vec){_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
-static inline void v_store(float *p, vec a)
-{
-    _mm256_storeu_ps(p, a.lo);
-    _mm256_storeu_ps(p + 8, a.hi);
-}
-static inline vec v_add(vec a, vec b) { return (vec){_mm256_add_ps(a.lo, b.lo), _mm256_add_ps(a.hi, b.hi)}; }
-static inline vec v_sub(vec a, vec b) { return (vec){_mm256_sub_ps(a.lo, b.lo), _mm256_sub_ps(a.hi, b.hi)}; }
-static inline vec v_mul(vec a, vec b) { return (vec){_mm256_mul_ps(a.lo, b.lo), _mm256_mul_ps(a.hi, b.hi)}; }
-static inline vec v_div(vec a, vec b) { return (vec){_mm256_div_ps(a.lo, b.lo), _mm256_div_ps(a.hi, b.hi)}; }
-static inline vec v_max(vec a, vec b) { return (vec){_mm256_max_ps(a.lo, b.lo), _mm256_max_ps(a.hi, b.hi)}; }
-static inline vec v_min(vec a, vec b) { return (vec){_mm256_min_ps(a.lo, b.lo), _mm256_min_ps(a.hi, b.hi)}; }
-static inline vec v_below(vec a, vec b, vec x, vec y)
-{
-    return (vec){_mm256_blendv_ps(y.lo, x.lo, _mm256_cmp_ps(a.lo, b.lo, _CMP_LT_OQ)),
-                 _mm256_blendv_ps(y.hi, x.hi, _mm256_cmp_ps(a.hi, b.hi, _CMP_LT_OQ))};
-}
-static inline vec v_fma(vec a, vec b, vec c)
-{
-    return (vec){_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi)};
-}
-
-static inline float v_top(vec a)
+static inline float f_top(fvec a)
 {
     const __m256 m8 = _mm256_max_ps(a.lo, a.hi);
     const __m128 m4 = _mm_max_ps(_mm256_castps256_ps128(m8), _mm256_extractf128_ps(m8, 1));
@@ -48,14 +20,17 @@ static inline __m256 within_8(__m256 a, __m256i index, int64_t lo, int64_t hi, _
     const __m256i under = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)hi), index);
     return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(_mm256_andnot_si256(below, under)));
 }
-static inline vec v_within(vec a, int64_t lo, int64_t hi, vec b)
+static inline fvec f_within(fvec a, int64_t lo, int64_t hi, fvec b)
 {
     const __m256i low = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), high = _mm256_add_epi32(low, _mm256_set1_epi32(8));
-    return (vec){within_8(a.lo, low, lo, hi, b.lo), within_8(a.hi, high, lo, hi, b.hi)};
+    return (fvec){within_8(a.lo, low, lo, hi, b.lo), within_8(a.hi, high, lo, hi, b.hi)};
 }
-static inline vec v_pair(float a, float b) { return (vec){_mm256_set1_ps(a), _mm256_set1_ps(b)}; }
-static inline vec v_load_pair(const float *p, const float *q) { return (vec){_mm256_loadu_ps(p), _mm256_loadu_ps(q)}; }
-static inline void v_store_pair(float *p, float *q, vec a)
+static inline fvec f_pair(float a, float b) { return (fvec){_mm256_set1_ps(a), _mm256_set1_ps(b)}; }
+static inline fvec f_load_pair(const float *p, const float *q)
+{
+    return (fvec){_mm256_loadu_ps(p), _mm256_loadu_ps(q)};
+}
+static inline void f_store_pair(float *p, float *q, fvec a)
 {
     _mm256_storeu_ps(p, a.lo);
     _mm256_storeu_ps(q, a.hi);
@@ -66,15 +41,15 @@ static inline __m256 pow2_8(__m256 t)
     const __m256i n = _mm256_add_epi32(_mm256_castps_si256(t), _mm256_set1_epi32(127));
     return _mm256_castsi256_ps(_mm256_slli_epi32(n, 23));
 }
-static inline vec v_pow2(vec t) { return (vec){pow2_8(t.lo), pow2_8(t.hi)}; }
+static inline fvec f_pow2(fvec t) { return (fvec){pow2_8(t.lo), pow2_8(t.hi)}; }
 
-static inline vec v_keep(vec a)
+static inline fvec f_keep(fvec a)
 {
     __asm__("" : "+x"(a.lo), "+x"(a.hi));
     return a;
 }
 
-static inline void v_sum4(vec a, vec b, vec c, vec d, float *out, int n)
+static inline void f_sum4(fvec a, fvec b, fvec c, fvec d, float *out, int n)
 {
     const __m256 a8 = _mm256_add_ps(a.lo, a.hi), b8 = _mm256_add_ps(b.lo, b.hi);
     const __m256 c8 = _mm256_add_ps(c.lo, c.hi), d8 = _mm256_add_ps(d.lo, d.hi);
@@ -96,44 +71,38 @@ static inline __m256 half8(const uint8_t *p)
 {
     return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
 }
-static inline vec load_f16(const uint8_t *p) { return (vec){half8(p), half8(p + 16)}; }
+static inline fvec load_f16(const uint8_t *p) { return (fvec){half8(p), half8(p + 16)}; }
 static inline __m256 bf8(const uint8_t *p)
 {
     const __m256i u = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
     return _mm256_castsi256_ps(_mm256_slli_epi32(u, 16));
 }
-static inline vec load_bf16(const uint8_t *p) { return (vec){bf8(p), bf8(p + 16)}; }
+static inline fvec load_bf16(const uint8_t *p) { return (fvec){bf8(p), bf8(p + 16)}; }
 static inline __m256 byte8(const uint8_t *p)
 {
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)));
 }
-static inline vec load_i8(const uint8_t *p) { return (vec){byte8(p), byte8(p + 8)}; }
-static inline vec load_f32_tail(const float *p, int64_t n)
-{
-    float t[16] = {0};
-    memcpy(t, p, (size_t)n * sizeof *t);
-    return v_load(t);
-}
-static inline vec load_f16_tail(const uint8_t *p, int64_t n)
+static inline fvec load_i8(const uint8_t *p) { return (fvec){byte8(p), byte8(p + 8)}; }
+static inline fvec load_f16_tail(const uint8_t *p, int64_t n)
 {
     uint8_t t[32] = {0};
     memcpy(t, p, (size_t)n * 2);
     return load_f16(t);
 }
-static inline vec load_bf16_tail(const uint8_t *p, int64_t n)
+static inline fvec load_bf16_tail(const uint8_t *p, int64_t n)
 {
     uint8_t t[32] = {0};
     memcpy(t, p, (size_t)n * 2);
     return load_bf16(t);
 }
-static inline vec scale_f16(const uint8_t *p)
+static inline fvec scale_f16(const uint8_t *p)
 {
     const __m256 s = _mm256_broadcastss_ps(_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(const void *)p)));
-    return (vec){s, s}; /* 8 bytes of a block were read */
+    return (fvec){s, s}; /* 8 bytes of a block were read */
 }
 
-static inline __m256 v_low(vec a) { return a.lo; }
-static inline __m256 v_high(vec a) { return a.hi; }
+static inline __m256 f_low(fvec a) { return a.lo; }
+static inline __m256 f_high(fvec a) { return a.hi; }
 
 /* Halves of a vector, for tiles that would need more registers than there are. */
 typedef __m256 vec8;

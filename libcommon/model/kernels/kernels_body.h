@@ -1,15 +1,9 @@
-/* The kernels, written over a vector of 16 floats. Included by kernels_scalar.c, kernels_avx2.c and kernels_avx512.c
- * after they define:
- *   vec                           16 floats
- *   v_zero v_set1 v_load v_store v_add v_sub v_mul v_div
- *   v_fma(a, b, c)                a b + c, fused
- *   v_max(a, b)                   a > b ? a : b
- *   v_min(a, b)                   a < b ? a : b
- *   v_below(a, b, x, y)           a < b ? x : y
- *   v_pow2(t)                     2^n for the n in the low mantissa bits of t (see exp below)
- *   v_sum4(a, b, c, d, out)       the four fixed reductions
+/* The kernels, written over sixteen floats (base/simd_internal.h). Included by kernels_scalar.c, kernels_avx2.c and
+ * kernels_avx512.c after they define:
+ *   f_pow2(t)                     2^n for the n in the low mantissa bits of t (see exp below)
+ *   f_sum4(a, b, c, d, out)       the four fixed reductions
  *   load_f16 load_bf16 load_i8    16 consecutive weights as floats
- *   load_f32_tail load_f16_tail load_bf16_tail (p, n)
+ *   load_f16_tail load_bf16_tail (p, n)
  *                                 n < 16 weights, the rest zero; nothing past them is read
  *   scale_f16(p)                  a binary16 in all lanes
  *   MAX_GROUP, TILE_ROWS(B)       largest number of rows of x of a tile, weight rows of a tile for B rows of x
@@ -31,28 +25,28 @@ enum { MAX_TILE = 32 };
 /* ---- weights ---------------------------------------------------------------------------------------------------- */
 
 /* Chunk c (16 weights) of a row. */
-INLINE vec load_weights(const int type, const uint8_t *row, int64_t c)
+INLINE fvec load_weights(const int type, const uint8_t *row, int64_t c)
 {
     switch (type) {
     case GEODEC_GGML_F32:
-        return v_load((const float *)(const void *)row + 16 * c);
+        return f_load((const float *)(const void *)row + 16 * c);
     case GEODEC_GGML_F16:
         return load_f16(row + 32 * c);
     case GEODEC_GGML_BF16:
         return load_bf16(row + 32 * c);
     default: {
         const uint8_t *block = row + (c >> 1) * GEODEC_GGML_BYTES_Q8_0;
-        return v_mul(scale_f16(block), load_i8(block + 2 + 16 * (c & 1)));
+        return f_mul(scale_f16(block), load_i8(block + 2 + 16 * (c & 1)));
     }
     }
 }
 
 /* The last n < 16 weights of a row, the rest zero. Q8_0 rows have no tail. */
-INLINE vec load_tail(const int type, const uint8_t *row, int64_t c, int64_t n)
+INLINE fvec load_tail(const int type, const uint8_t *row, int64_t c, int64_t n)
 {
     switch (type) {
     case GEODEC_GGML_F32:
-        return load_f32_tail((const float *)(const void *)row + 16 * c, n);
+        return f_load_n((const float *)(const void *)row + 16 * c, n);
     case GEODEC_GGML_F16:
         return load_f16_tail(row + 32 * c, n);
     default:
@@ -101,7 +95,7 @@ INLINE void prefetch(const int type, const int R, const int B, const uint8_t *ah
 
 /* The sums of a tile of floats or Q8_0. */
 INLINE void sum_chunks(const int type, const uint8_t *ahead, const int R, const int B, const uint8_t *w,
-                       int64_t row_bytes, int64_t cols, const float *const *x, vec *sum)
+                       int64_t row_bytes, int64_t cols, const float *const *x, fvec *sum)
 {
     const int64_t chunks = cols / 16, tail = cols % 16;
     const int step = type == GEODEC_GGML_Q8_0 ? 2 : 1; /* both halves of a block share one scale */
@@ -110,26 +104,26 @@ INLINE void sum_chunks(const int type, const uint8_t *ahead, const int R, const 
         UNROLL
         for (int half = 0; half < step; half++) {
             if (B <= R) { /* the smaller set stays in registers, the other is streamed */
-                vec xv[8];
+                fvec xv[8];
                 UNROLL
-                for (int r = 0; r < B; r++) xv[r] = v_keep(v_load(x[r] + 16 * (c + half)));
+                for (int r = 0; r < B; r++) xv[r] = f_keep(f_load(x[r] + 16 * (c + half)));
                 UNROLL
                 for (int j = 0; j < R; j++) {
-                    const vec wv = v_keep(load_weights(type, w + j * row_bytes, c + half));
+                    const fvec wv = f_keep(load_weights(type, w + j * row_bytes, c + half));
                     UNROLL
-                    for (int r = 0; r < B; r++) sum[r * R + j] = v_fma(xv[r], wv, sum[r * R + j]);
+                    for (int r = 0; r < B; r++) sum[r * R + j] = f_fma(xv[r], wv, sum[r * R + j]);
                 }
             } else {
-                vec wv[8];
+                fvec wv[8];
                 UNROLL
                 for (int j = 0; j < R; j++) {
-                    wv[j] = v_keep(load_weights(type, w + j * row_bytes, c + half));
+                    wv[j] = f_keep(load_weights(type, w + j * row_bytes, c + half));
                 }
                 UNROLL
                 for (int r = 0; r < B; r++) {
-                    const vec xv = v_keep(v_load(x[r] + 16 * (c + half)));
+                    const fvec xv = f_keep(f_load(x[r] + 16 * (c + half)));
                     UNROLL
-                    for (int j = 0; j < R; j++) sum[r * R + j] = v_fma(xv, wv[j], sum[r * R + j]);
+                    for (int j = 0; j < R; j++) sum[r * R + j] = f_fma(xv, wv[j], sum[r * R + j]);
                 }
             }
         }
@@ -137,9 +131,9 @@ INLINE void sum_chunks(const int type, const uint8_t *ahead, const int R, const 
     if (type != GEODEC_GGML_Q8_0 && tail) {
         UNROLL
         for (int j = 0; j < R; j++) {
-            const vec wv = load_tail(type, w + j * row_bytes, chunks, tail);
+            const fvec wv = load_tail(type, w + j * row_bytes, chunks, tail);
             UNROLL
-            for (int r = 0; r < B; r++) sum[r * R + j] = v_fma(v_load(x[r] + 16 * chunks), wv, sum[r * R + j]);
+            for (int r = 0; r < B; r++) sum[r * R + j] = f_fma(f_load(x[r] + 16 * chunks), wv, sum[r * R + j]);
         }
     }
 }
@@ -156,12 +150,12 @@ INLINE vec8 load_part(const int type, const uint8_t *row, int64_t c, int64_t lan
 
 /* The sums of a tile of floats, eight lanes at a time. */
 INLINE void sum_parts(const int type, const uint8_t *ahead, const int R, const int B, const uint8_t *w,
-                      int64_t row_bytes, int64_t cols, const float *const *x, vec *sum)
+                      int64_t row_bytes, int64_t cols, const float *const *x, fvec *sum)
 {
     float held[MAX_TILE][16];
     const int64_t chunks = cols / 16, tail = cols % 16;
     UNROLL
-    for (int i = 0; i < R * B; i++) v_store(held[i], v_zero());
+    for (int i = 0; i < R * B; i++) f_store(held[i], f_zero());
     for (int64_t from = 0, to; from < chunks; from = to) {
         to = chunks - from < SEGMENT ? chunks : from + SEGMENT;
         for (int64_t lane = 0; lane < 16; lane += 8) {
@@ -191,13 +185,13 @@ INLINE void sum_parts(const int type, const uint8_t *ahead, const int R, const i
         }
     }
     UNROLL
-    for (int i = 0; i < R * B; i++) sum[i] = v_load(held[i]);
+    for (int i = 0; i < R * B; i++) sum[i] = f_load(held[i]);
     if (!tail) return;
     UNROLL
     for (int j = 0; j < R; j++) {
-        const vec wv = load_tail(type, w + j * row_bytes, chunks, tail);
+        const fvec wv = load_tail(type, w + j * row_bytes, chunks, tail);
         UNROLL
-        for (int r = 0; r < B; r++) sum[r * R + j] = v_fma(v_load(x[r] + 16 * chunks), wv, sum[r * R + j]);
+        for (int r = 0; r < B; r++) sum[r * R + j] = f_fma(f_load(x[r] + 16 * chunks), wv, sum[r * R + j]);
     }
 }
 #else
@@ -216,9 +210,9 @@ INLINE int tile_group(const int type) { return is_float(type) ? MAX_GROUP : BLOC
 INLINE void tile(const int type, const uint8_t *ahead, const int R, const int B, const uint8_t *w, int64_t row_bytes,
                  int64_t cols, const float *const *x, float *const *y, int64_t o)
 {
-    vec sum[MAX_TILE];
+    fvec sum[MAX_TILE];
     UNROLL
-    for (int i = 0; i < R * B; i++) sum[i] = v_zero();
+    for (int i = 0; i < R * B; i++) sum[i] = f_zero();
     if (is_float(type) && B >= PARTS_FROM)
         sum_parts(type, ahead, R, B, w, row_bytes, cols, x, sum);
     else
@@ -228,17 +222,17 @@ INLINE void tile(const int type, const uint8_t *ahead, const int R, const int B,
         for (int r = 0; r < B; r++) {
             UNROLL
             for (int j = 0; j < R; j += 4) {
-                const vec *s = sum + r * R + j;
-                v_sum4(s[0], R - j > 1 ? s[1] : v_zero(), R - j > 2 ? s[2] : v_zero(), R - j > 3 ? s[3] : v_zero(),
+                const fvec *s = sum + r * R + j;
+                f_sum4(s[0], R - j > 1 ? s[1] : f_zero(), R - j > 2 ? s[2] : f_zero(), R - j > 3 ? s[3] : f_zero(),
                        y[r] + o + j, R - j < 4 ? R - j : 4);
             }
         }
     } else { /* too few rows for a vector of results: any four together */
         float total[MAX_TILE];
         UNROLL
-        for (int i = R * B; i % 4; i++) sum[i] = v_zero();
+        for (int i = R * B; i % 4; i++) sum[i] = f_zero();
         UNROLL
-        for (int i = 0; i < R * B; i += 4) v_sum4(sum[i], sum[i + 1], sum[i + 2], sum[i + 3], total + i, 4);
+        for (int i = 0; i < R * B; i += 4) f_sum4(sum[i], sum[i + 1], sum[i + 2], sum[i + 3], total + i, 4);
         UNROLL
         for (int r = 0; r < B; r++) {
             UNROLL
@@ -350,67 +344,67 @@ static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const fl
 /* exp(x), relative error below 2e-7 on [-87, 88], the argument clamped to that range: x = n ln2 + r with |r| <= ln2 /
  * 2, and the degree-6 polynomial of Cephes' expf (Moshier) for e^r. Adding 1.5 2^23 rounds to the integer n, which is
  * then in the low bits of the sum. */
-INLINE vec v_exp(vec x)
+INLINE fvec f_exp(fvec x)
 {
-    const vec magic = v_set1(12582912.0f);
-    x = v_min(v_set1(88.0f), v_max(v_set1(-87.0f), x)); /* in this order NaN is kept */
-    const vec t = v_add(v_mul(x, v_set1(1.44269504088896341f)), magic);
-    const vec n = v_sub(t, magic);
-    vec r = v_fma(n, v_set1(-0.693359375f), x);
-    r = v_fma(n, v_set1(2.12194440e-4f), r);
-    vec p = v_set1(1.9875691500e-4f);
-    p = v_fma(p, r, v_set1(1.3981999507e-3f));
-    p = v_fma(p, r, v_set1(8.3334519073e-3f));
-    p = v_fma(p, r, v_set1(4.1665795894e-2f));
-    p = v_fma(p, r, v_set1(1.6666665459e-1f));
-    p = v_fma(p, r, v_set1(5.0000001201e-1f));
-    p = v_add(v_fma(v_mul(r, r), p, r), v_set1(1.0f));
-    return v_mul(p, v_pow2(t));
+    const fvec magic = f_set1(12582912.0f);
+    x = f_min(f_set1(88.0f), f_max(f_set1(-87.0f), x)); /* in this order NaN is kept */
+    const fvec t = f_add(f_mul(x, f_set1(1.44269504088896341f)), magic);
+    const fvec n = f_sub(t, magic);
+    fvec r = f_fma(n, f_set1(-0.693359375f), x);
+    r = f_fma(n, f_set1(2.12194440e-4f), r);
+    fvec p = f_set1(1.9875691500e-4f);
+    p = f_fma(p, r, f_set1(1.3981999507e-3f));
+    p = f_fma(p, r, f_set1(8.3334519073e-3f));
+    p = f_fma(p, r, f_set1(4.1665795894e-2f));
+    p = f_fma(p, r, f_set1(1.6666665459e-1f));
+    p = f_fma(p, r, f_set1(5.0000001201e-1f));
+    p = f_add(f_fma(f_mul(r, r), p, r), f_set1(1.0f));
+    return f_mul(p, f_pow2(t));
 }
 
 /* tanh(x), relative error below 3e-7: the odd polynomial of Cephes' tanhf below 0.625, 1 - 2 / (e^2x + 1) above. */
-INLINE vec v_tanh(vec x)
+INLINE fvec f_tanh(fvec x)
 {
-    const vec one = v_set1(1.0f), size = v_max(x, v_sub(v_zero(), x)), z = v_mul(x, x);
-    vec p = v_set1(-5.70498872745e-3f);
-    p = v_fma(p, z, v_set1(2.06390887954e-2f));
-    p = v_fma(p, z, v_set1(-5.37397155531e-2f));
-    p = v_fma(p, z, v_set1(1.33314422036e-1f));
-    p = v_fma(p, z, v_set1(-3.33332819422e-1f));
-    p = v_fma(v_mul(p, z), x, x);
-    const vec far = v_sub(one, v_div(v_set1(2.0f), v_add(v_exp(v_add(size, size)), one)));
-    return v_below(size, v_set1(0.625f), p, v_below(x, v_zero(), v_sub(v_zero(), far), far));
+    const fvec one = f_set1(1.0f), size = f_max(x, f_sub(f_zero(), x)), z = f_mul(x, x);
+    fvec p = f_set1(-5.70498872745e-3f);
+    p = f_fma(p, z, f_set1(2.06390887954e-2f));
+    p = f_fma(p, z, f_set1(-5.37397155531e-2f));
+    p = f_fma(p, z, f_set1(1.33314422036e-1f));
+    p = f_fma(p, z, f_set1(-3.33332819422e-1f));
+    p = f_fma(f_mul(p, z), x, x);
+    const fvec far = f_sub(one, f_div(f_set1(2.0f), f_add(f_exp(f_add(size, size)), one)));
+    return f_below(size, f_set1(0.625f), p, f_below(x, f_zero(), f_sub(f_zero(), far), far));
 }
 
 /* x[i] = cap tanh(x[i] / cap) */
 static void softcap(float *x, int64_t n, float cap)
 {
-    const vec c = v_set1(cap);
+    const fvec c = f_set1(cap);
     int64_t i = 0;
-    for (; i + 16 <= n; i += 16) v_store(x + i, v_mul(c, v_tanh(v_div(v_load(x + i), c))));
+    for (; i + 16 <= n; i += 16) f_store(x + i, f_mul(c, f_tanh(f_div(f_load(x + i), c))));
     if (i == n) return;
     float tail[16];
-    v_store(tail, v_mul(c, v_tanh(v_div(load_f32_tail(x + i, n - i), c))));
+    f_store(tail, f_mul(c, f_tanh(f_div(f_load_n(x + i, n - i), c))));
     memcpy(x + i, tail, (size_t)(n - i) * sizeof *x);
 }
 
 static void swiglu(float *gate, const float *up, int64_t n)
 {
-    const vec one = v_set1(1.0f), zero = v_zero();
+    const fvec one = f_set1(1.0f), zero = f_zero();
     for (int64_t i = 0; i < n; i += 16) { /* the padding of both is zero and remains zero */
-        const vec g = v_load(gate + i);
-        v_store(gate + i, v_mul(v_div(g, v_add(one, v_exp(v_sub(zero, g)))), v_load(up + i)));
+        const fvec g = f_load(gate + i);
+        f_store(gate + i, f_mul(f_div(g, f_add(one, f_exp(f_sub(zero, g)))), f_load(up + i)));
     }
 }
 
 /* The tanh form of GELU: (1 + tanh u) / 2 = 1 / (1 + exp(-2u)). */
 static void geglu(float *gate, const float *up, int64_t n)
 {
-    const vec one = v_set1(1.0f), cubic = v_set1(0.044715f), twice = v_set1(-1.5957691216057308f);
+    const fvec one = f_set1(1.0f), cubic = f_set1(0.044715f), twice = f_set1(-1.5957691216057308f);
     for (int64_t i = 0; i < n; i += 16) {
-        const vec g = v_load(gate + i);
-        const vec u = v_mul(twice, v_fma(v_mul(cubic, v_mul(g, g)), g, g));
-        v_store(gate + i, v_mul(v_div(g, v_add(one, v_exp(u))), v_load(up + i)));
+        const fvec g = f_load(gate + i);
+        const fvec u = f_mul(twice, f_fma(f_mul(cubic, f_mul(g, g)), g, g));
+        f_store(gate + i, f_mul(f_div(g, f_add(one, f_exp(u))), f_load(up + i)));
     }
 }
 
@@ -424,14 +418,14 @@ static void rms_norm(const float *x, const float *w, int64_t n, float eps, float
     for (int l = 0; i < n; i++, l++) sum[l & 7] += (double)x[i] * (double)x[i];
     const double total = ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
     const float scale = (float)(1.0 / sqrt(total / (double)n + (double)eps));
-    for (i = 0; i + 16 <= n; i += 16) v_store(y + i, v_mul(v_mul(v_load(x + i), v_set1(scale)), v_load(w + i)));
+    for (i = 0; i + 16 <= n; i += 16) f_store(y + i, f_mul(f_mul(f_load(x + i), f_set1(scale)), f_load(w + i)));
     for (; i < n; i++) y[i] = x[i] * scale * w[i];
 }
 
-INLINE float sum_lanes(vec s)
+INLINE float sum_lanes(fvec s)
 {
     float out[4];
-    v_sum4(s, v_zero(), v_zero(), v_zero(), out, 4);
+    f_sum4(s, f_zero(), f_zero(), f_zero(), out, 4);
     return out[0];
 }
 
@@ -439,13 +433,13 @@ static float softmax(float *x, int64_t n)
 {
     const int64_t padded = geodec__pad(n);
     for (int64_t i = n; i < padded; i++) x[i] = -3e38f;
-    vec m = v_load(x);
-    for (int64_t i = 16; i < padded; i += 16) m = v_max(v_load(x + i), m);
-    const vec shift = v_set1(v_top(m));
-    for (int64_t i = 0; i < padded; i += 16) v_store(x + i, v_exp(v_sub(v_load(x + i), shift)));
+    fvec m = f_load(x);
+    for (int64_t i = 16; i < padded; i += 16) m = f_max(f_load(x + i), m);
+    const fvec shift = f_set1(f_top(m));
+    for (int64_t i = 0; i < padded; i += 16) f_store(x + i, f_exp(f_sub(f_load(x + i), shift)));
     for (int64_t i = n; i < padded; i++) x[i] = 0;
-    vec s = v_zero();
-    for (int64_t i = 0; i < padded; i += 16) s = v_add(s, v_load(x + i));
+    fvec s = f_zero();
+    for (int64_t i = 0; i < padded; i += 16) s = f_add(s, f_load(x + i));
     return sum_lanes(s);
 }
 

@@ -70,11 +70,11 @@ typedef struct geodec__kernels {
      * here and below: [geodec__product_scratch(cols)]. */
     void (*matmul)(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                    float *const *y, float *scratch);
-    /* The same, bit for bit, for weights as columns; NULL if that is not faster. begin is a multiple of 16. */
+    /* As matmul, bit for bit, for weights as columns; NULL if that is not faster. begin is a multiple of 16. */
     void (*columns)(const geodec__columns *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                     float *const *y, float *scratch);
-    /* The same for many rows, which are packed first, in groups: gemm_pack a group of at most gemm_group rows, group g
-     * of G = ceil(n / gemm_group) the rows n g / G .. n (g+1) / G - 1, at packed + n g / G * pad(cols). columns: w's,
+    /* As matmul, for many rows, which are packed first, in groups: gemm_pack a group of at most gemm_group rows, group
+     * g of G = ceil(n / gemm_group) the rows n g / G .. n (g+1) / G - 1, at packed + n g / G * pad(cols). columns: w's,
      * or data NULL; begin is a multiple of 16 with them. NULL if that is not faster. */
     int64_t gemm_group;
     void (*gemm_pack)(const float *const *x, int64_t n, int64_t cols, float *out);

@@ -1,14 +1,11 @@
 /* AVX2, FMA and F16C: 16 lanes in two registers. Products of bytes are added in pairs with saturation: 4 to 6 bit codes
  * cannot saturate unsigned; 8-bit codes are signed (128 * 127 * 2 fits). */
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#include "base/simd_internal.h"
 #include "kernels/products_internal.h"
 
-#include <immintrin.h>
 #include <string.h>
 
-typedef struct fvec {
-    __m256 lo, hi;
-} fvec;
 typedef struct ivec {
     __m256i lo, hi;
 } ivec;
@@ -18,24 +15,6 @@ typedef uint16_t halves __attribute__((vector_size(32))); /* shifts by numbers t
 static inline __m128i load8(const uint8_t *p) { return _mm_loadl_epi64((const __m128i *)(const void *)p); }
 static inline __m128i load16(const uint8_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
 
-static inline fvec f_zero(void) { return (fvec){_mm256_setzero_ps(), _mm256_setzero_ps()}; }
-static inline fvec f_set1(float x) { return (fvec){_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
-static inline fvec f_mul(fvec a, fvec b) { return (fvec){_mm256_mul_ps(a.lo, b.lo), _mm256_mul_ps(a.hi, b.hi)}; }
-static inline fvec f_fma(fvec a, fvec b, fvec c)
-{
-    return (fvec){_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi)};
-}
-static inline fvec f_fnma(fvec a, fvec b, fvec c)
-{
-    return (fvec){_mm256_fnmadd_ps(a.lo, b.lo, c.lo), _mm256_fnmadd_ps(a.hi, b.hi, c.hi)};
-}
-static inline void f_store(float *p, fvec a, int64_t n)
-{
-    float t[16];
-    _mm256_storeu_ps(t, a.lo);
-    _mm256_storeu_ps(t + 8, a.hi);
-    memcpy(p, t, (size_t)n * sizeof *p);
-}
 static inline fvec f_half(const uint8_t *p)
 {
     return (fvec){_mm256_cvtph_ps(load16(p)), _mm256_cvtph_ps(load16(p + 16))};

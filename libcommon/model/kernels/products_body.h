@@ -1,7 +1,6 @@
-/* Integer products, written over vectors of 16 floats and 16 integers, one lane a weight row. Included by
- * products_scalar.c, products_avx2.c and products_vnni.c after they define
- *   fvec  f_zero f_set1 f_mul f_fma(a, b, c) = a b + c  f_fnma(a, b, c) = c - a b  f_store(p, a, n) the first n lanes
- *         f_half(p) 16 binary16  f_u8(p) f_i8(p) 16 bytes  f_u4(p, shift) 4 bits of them
+/* Integer products, written over sixteen floats (base/simd_internal.h) and sixteen integers, one lane a weight row.
+ * Included by products_scalar.c, products_avx2.c and products_vnni.c after they define
+ *   fvec  f_half(p) 16 binary16  f_u8(p) f_i8(p) 16 bytes  f_u4(p, shift) 4 bits of them
  *   ivec  i_set1 i_add i_float, 16 sums
  *   codes c_load(p) 64 bytes; c_field(v, from, to, mask) bits `from`.. of every byte moved to `to`.., others zero;
  *         c_or; c_table(v) IQ4_NL's table, as p_dot wants it; c_bytes(v) the same for codes of 8 bits
@@ -243,9 +242,9 @@ INLINE void panel(const shape f, const int B, int64_t n, const uint8_t *p, const
     }
     if (B) {
         UNROLL
-        for (int r = 0; r < B; r++) f_store(y[r] + o, acc[r], rows);
+        for (int r = 0; r < B; r++) f_store_n(y[r] + o, acc[r], rows);
     } else {
-        for (int64_t r = 0; r < n; r++) f_store(y[r] + o, acc[r], rows);
+        for (int64_t r = 0; r < n; r++) f_store_n(y[r] + o, acc[r], rows);
     }
 }
 

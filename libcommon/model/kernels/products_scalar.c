@@ -1,33 +1,24 @@
-/* Any CPU: the 16 lanes as plain loops, fused multiply-add in software (fma32_internal.h). */
+/* Any CPU: the 16 lanes as plain loops, fused multiply-add in software (base/simd_internal.h). */
 #define PORTABLE
 #include "base/f16.h"
-#include "kernels/fma32_internal.h"
+#include "base/simd_internal.h"
 #include "kernels/products_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef struct fvec {
-    float v[16];
-} fvec;
 typedef struct ivec {
-    int32_t v[16];
+    int32_t x[16];
 } ivec;
 typedef struct codes {
-    uint8_t v[64];
+    uint8_t x[64];
 } codes;
 
 #define LANES(type, n, expression)                                                                                     \
     type out;                                                                                                          \
-    for (int l = 0; l < (n); l++) out.v[l] = (expression);                                                             \
+    for (int l = 0; l < (n); l++) out.x[l] = (expression);                                                             \
     return out
 
-static inline fvec f_zero(void) { LANES(fvec, 16, 0.0f); }
-static inline fvec f_set1(float x) { LANES(fvec, 16, x); }
-static inline fvec f_mul(fvec a, fvec b) { LANES(fvec, 16, a.v[l] * b.v[l]); }
-static inline fvec f_fma(fvec a, fvec b, fvec c) { LANES(fvec, 16, geodec__fma32(a.v[l], b.v[l], c.v[l])); }
-static inline fvec f_fnma(fvec a, fvec b, fvec c) { LANES(fvec, 16, geodec__fma32(-a.v[l], b.v[l], c.v[l])); }
-static inline void f_store(float *p, fvec a, int64_t n) { memcpy(p, a.v, (size_t)n * sizeof *p); }
 static inline fvec f_half(const uint8_t *p)
 {
     LANES(fvec, 16, geodec_f16_to_f32((uint16_t)(p[2 * l] | p[2 * l + 1] << 8)));
@@ -37,24 +28,24 @@ static inline fvec f_i8(const uint8_t *p) { LANES(fvec, 16, (float)(int8_t)p[l])
 static inline fvec f_u4(const uint8_t *p, int shift) { LANES(fvec, 16, (float)(p[l] >> shift & 15)); }
 
 static inline ivec i_set1(int32_t x) { LANES(ivec, 16, x); }
-static inline fvec i_float(ivec a) { LANES(fvec, 16, (float)a.v[l]); }
+static inline fvec i_float(ivec a) { LANES(fvec, 16, (float)a.x[l]); }
 
 static inline codes c_load(const uint8_t *p)
 {
     codes out;
-    memcpy(out.v, p, sizeof out.v);
+    memcpy(out.x, p, sizeof out.x);
     return out;
 }
 static inline codes c_field(codes a, int from, int to, unsigned mask)
 {
-    LANES(codes, 64, (uint8_t)(((unsigned)(a.v[l] >> from) & mask) << to));
+    LANES(codes, 64, (uint8_t)(((unsigned)(a.x[l] >> from) & mask) << to));
 }
-static inline codes c_or(codes a, codes b) { LANES(codes, 64, a.v[l] | b.v[l]); }
+static inline codes c_or(codes a, codes b) { LANES(codes, 64, a.x[l] | b.x[l]); }
 static inline codes c_bytes(codes a) { return a; }
 static inline codes c_table(codes a)
 {
     static const uint8_t table[16] = {1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241};
-    LANES(codes, 64, table[a.v[l]]);
+    LANES(codes, 64, table[a.x[l]]);
 }
 typedef ivec part;
 static inline part p_start(int32_t x) { return i_set1(x); }
@@ -62,10 +53,10 @@ static inline part p_dot(bool wide, part sum, codes c, const int8_t *q)
 {
     (void)wide;
     LANES(part, 16,
-          sum.v[l] + c.v[4 * l] * q[0] + c.v[4 * l + 1] * q[1] + c.v[4 * l + 2] * q[2] + c.v[4 * l + 3] * q[3]);
+          sum.x[l] + c.x[4 * l] * q[0] + c.x[4 * l + 1] * q[1] + c.x[4 * l + 2] * q[2] + c.x[4 * l + 3] * q[3]);
 }
-static inline ivec p_sum(part a, int times) { LANES(ivec, 16, a.v[l] * times); }
-static inline ivec i_add(ivec a, ivec b) { LANES(ivec, 16, a.v[l] + b.v[l]); }
+static inline ivec p_sum(part a, int times) { LANES(ivec, 16, a.x[l] * times); }
+static inline ivec i_add(ivec a, ivec b) { LANES(ivec, 16, a.x[l] + b.x[l]); }
 
 static inline void to_integers(const float *x, float factor, int32_t v[32])
 {

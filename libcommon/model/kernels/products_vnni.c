@@ -1,23 +1,16 @@
 /* AVX-512 with VNNI: 16 lanes in one register; codes are unsigned, with their offset in the start of the sum. */
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512VNNI__)
+#include "base/simd_internal.h"
 #include "kernels/products_internal.h"
 
-#include <immintrin.h>
 #include <string.h>
 
-typedef __m512 fvec;
 typedef __m512i ivec;
 typedef __m512i codes;
 typedef uint16_t halves __attribute__((vector_size(64))); /* shifts by numbers that need not be constants */
 
 static inline __m128i load16(const uint8_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
 
-static inline fvec f_zero(void) { return _mm512_setzero_ps(); }
-static inline fvec f_set1(float x) { return _mm512_set1_ps(x); }
-static inline fvec f_mul(fvec a, fvec b) { return _mm512_mul_ps(a, b); }
-static inline fvec f_fma(fvec a, fvec b, fvec c) { return _mm512_fmadd_ps(a, b, c); }
-static inline fvec f_fnma(fvec a, fvec b, fvec c) { return _mm512_fnmadd_ps(a, b, c); }
-static inline void f_store(float *p, fvec a, int64_t n) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1u), a); }
 static inline fvec f_half(const uint8_t *p)
 {
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));

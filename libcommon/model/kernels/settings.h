@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Their names separated by '|'. */
+/* Names of the types of a cache, separated by '|'. */
 #define GEODEC__KV_CHOICE(NAME, name) "|" #name
 #define GEODEC_KV_CHOICES (&(GEODEC_KV_TYPES(GEODEC__KV_CHOICE))[1])
 

@@ -1,4 +1,4 @@
-/* Bases for a key and value cache of low rank (model/lowkv.h), for each layer and group of key heads. W [m][d] is the
+/* Bases for a key and value cache of low rank (session/lowkv.h), for each layer and group of key heads. W [m][d] is the
  * stack of the key (value) matrices of a group's heads:
  *
  *   weights    W = U S V^T: A = V_r^T, B = U_r S_r. Least |W - B A| at rank r (Eckart and Young 1936).

@@ -6,7 +6,7 @@
 #include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "linalg/blas.h"
-#include "reference/ops_internal.h"
+#include "reference/operators_internal.h"
 
 #include <math.h>
 #include <string.h>

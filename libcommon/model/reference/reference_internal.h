@@ -2,7 +2,7 @@
 #ifndef GEODEC_REFERENCE_REFERENCE_INTERNAL_H
 #define GEODEC_REFERENCE_REFERENCE_INTERNAL_H
 
-#include "reference/ops_internal.h"
+#include "reference/operators_internal.h"
 #include "reference/reference.h"
 
 struct geodec_reference {

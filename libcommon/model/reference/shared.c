@@ -3,7 +3,7 @@
 #include "linalg/blas.h"
 #include "reference/reference_internal.h"
 
-/* On rows first .. n-1. */
+/* The shared network, for rows first .. n-1. */
 static geodec__ref_ffn network(const geodec__ref_tape *t, const geodec__layer *l, int64_t first)
 {
     const int64_t before = first * l->shared_gate.rows;

@@ -12,7 +12,7 @@ void geodec_torus_place(const int32_t size[AXES], int32_t id, float position[AXE
     for (int a = 0; a < AXES; a++) position[a] = ((float)at[a] + 0.5f) / (float)size[a];
 }
 
-/* Also for numbers so small below 0 that u - floor(u) rounds to 1. */
+/* The fraction of u, in [0, 1), also for numbers so small below 0 that u - floor(u) rounds to 1. */
 static float wrapped(float u)
 {
     const float f = u - floorf(u);

@@ -1,5 +1,5 @@
 /* Attention of a batch: rotation, the new rows of the cache, and every query head against its keys and values. The
- * arithmetic is defined in kernels.h; here the work is divided into tasks, which changes no bit.
+ * arithmetic is defined in kernels_internal.h; here the work is divided into tasks, which changes no bit.
  *
  * A task takes all query heads of one key head for some rows, so that a block of keys is loaded once for all of them,
  * and loops over the splits. With few rows and a long context a task is one split, and the states are merged
@@ -62,7 +62,8 @@ static void turn(const geodec_session *s, int32_t layer, float *x, int32_t heads
     }
 }
 
-/* The same for a cache of low rank: queries rotated and scaled, padded with zeros; coefficients unchanged. */
+/* Stores a row in a cache of low rank. Queries, which are rotated and scaled by now, are padded with zeros;
+ * coefficients are stored as they are, a key of full width is rotated. */
 static void store_low(geodec_session *s, int32_t layer, int64_t kv, int64_t row, int64_t position)
 {
     const geodec_model_config *c = &s->model->config;
@@ -194,7 +195,7 @@ static void decode_low(const tile *t, const geodec__attend_keys *keys, int64_t b
         memcpy(t->w->v + r * s->attend_dim, t->w->low + r * dim, (size_t)dim * sizeof(float));
 }
 
-/* One row of that block into lane `lane`. */
+/* Decodes one row of a cache of low rank into lane `lane`. */
 static void row_low(const tile *t, int64_t row, int64_t base, int64_t lane)
 {
     const geodec_session *s = t->a->s;

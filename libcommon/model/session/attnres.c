@@ -213,7 +213,7 @@ static void rescale(const geodec__attnres *a, int64_t row, const float *y, float
     for (int64_t i = 0; i < d; i++) x[i] = (float)(ratio * (double)sum[i]);
 }
 
-/* After layer l. */
+/* Mixes x of a row after layer l with its states after the layers before, and keeps x for later layers. */
 static void depth_attention(const geodec__attnres *a, int64_t row, int64_t l, double f, int64_t d, float *x)
 {
     double score[GEODEC_ATTNRES_WINDOW];

@@ -18,7 +18,7 @@
 #include "base/memory_limit.h"
 #include "base/names_internal.h"
 #include "session/integer_session_internal.h"
-#include "session/recurrence_internal.h"
+#include "session/recurrence_states_internal.h"
 #include "session/streamed_internal.h"
 
 #include <math.h>
@@ -234,7 +234,7 @@ static void put(geodec_kv_type type, const float *x, int64_t dim, void *to, int6
     }
 }
 
-/* The same back, to places x_step apart. */
+/* What put stored, back to x [dim], whose places are x_step apart. */
 static void get(geodec_kv_type type, const void *from, int64_t step, const uint16_t *scale, int64_t scale_step,
                 int64_t dim, float *x, int64_t x_step)
 {

@@ -35,8 +35,8 @@ typedef struct geodec__expert_source {
     int64_t pack_bytes;                /* of scratch memory for geodec__expert_source_pack; 0: no layer needs it */
 } geodec__expert_source;
 
-/* Of a model opened from a file. GEODEC_UNSUPPORTED: no experts; bytes in memory; a store whose panels this arithmetic
- * does not multiply. */
+/* The experts of a model opened from a file. GEODEC_UNSUPPORTED: no experts; bytes in memory; a store whose panels this
+ * arithmetic does not multiply. */
 geodec_status geodec__expert_source_open(const geodec_model *m, geodec_arithmetic a, geodec__expert_source *out,
                                          geodec_err *err) GEODEC_MUST_USE;
 void geodec__expert_source_clear(geodec__expert_source *s); /* s may be all zero */

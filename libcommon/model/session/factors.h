@@ -36,7 +36,8 @@ geodec_status geodec_model_weights(const geodec_model *m, int32_t layer, geodec_
 /* Bytes of weight matrices that a pass of one row reads, as stored: chosen experts only, with the head, without the
  * embedding's row. */
 int64_t geodec_model_pass_bytes(const geodec_model *m);
-/* The same for one layer's slot; a shared basis counts with the first slot that has it. */
+/* Bytes of one layer's slot, as geodec_model_pass_bytes counts them; a shared basis counts with the first slot that has
+ * it. */
 int64_t geodec_model_slot_bytes(const geodec_model *m, int32_t layer, geodec_slot slot);
 
 /* The set (bit s = slot s) that a list of slots separated by commas names, or "all" that the model has singly.

@@ -1,6 +1,6 @@
 #include "session/integer_session_internal.h"
 #include "session/layer_pass_internal.h"
-#include "session/recurrence_internal.h"
+#include "session/recurrence_states_internal.h"
 #include "session/streamed_internal.h"
 #include "session/team_internal.h"
 

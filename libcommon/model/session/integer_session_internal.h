@@ -8,7 +8,7 @@
 geodec_status geodec__integer_session_open(geodec_session *s, const geodec_session_options *o,
                                            geodec_err *err) GEODEC_MUST_USE;
 void geodec__integer_session_close(geodec_session *s);
-/* Of the cache, and of what the scores keep, for one token. */
+/* Bytes of the cache, and of what the scores keep, for one token. */
 int64_t geodec__integer_session_kv_bytes(const geodec_session *s);
 geodec_status geodec__integer_session_forward(geodec_session *s, const geodec_batch *b, float *logits, bool packed,
                                               const geodec_capture *capture, geodec_err *err) GEODEC_MUST_USE;

@@ -1,7 +1,7 @@
 /* Matrix products of a layer, dispatched by blocks of output rows. */
 #include "gguf/gguf.h"
 #include "session/model_internal.h"
-#include "ternary/product.h"
+#include "ternary/multiply.h"
 
 #include <string.h>
 

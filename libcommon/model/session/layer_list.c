@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One word of --layers. */
+/* The layer that one word of --layers names. */
 static geodec_status one_layer(const char *word, int32_t n_layer, int32_t *layer, geodec_err *err)
 {
     char *end = NULL;

@@ -6,7 +6,7 @@
 #include "session/layer_pass_internal.h"
 
 #include "base/mem.h"
-#include "session/recurrence_internal.h"
+#include "session/recurrence_states_internal.h"
 #include "session/streamed_internal.h"
 
 #include <string.h>

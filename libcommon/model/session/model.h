@@ -83,17 +83,18 @@ typedef struct geodec_model_open_options {
 } geodec_model_open_options;
 geodec_status geodec_model_open_with(const char *path, const geodec_model_open_options *o, geodec_model **out,
                                      geodec_err *err) GEODEC_MUST_USE;
-/* The same from an open file, which the model then owns (and closes on failure). */
+/* As geodec_model_open, from an open file, which the model then owns (and closes on failure). */
 geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_err *err) GEODEC_MUST_USE;
 const geodec_model_config *geodec_model_configuration(const geodec_model *m);
 /* Name of the i-th tensor of the file that is not used: without values, or of a name that no architecture has. NULL
  * after the last one. */
 const char *geodec_model_unread(const geodec_model *m, int64_t i);
-/* Of a store: the resident part. */
+/* The file of the weights; of a store, its resident part. */
 const geodec_gguf *geodec_model_gguf(const geodec_model *m);
-/* By which it was opened. */
+/* The path by which the model was opened. */
 const char *geodec_model_path(const geodec_model *m);
-/* Bytes of the experts that a store keeps outside of that, as they were in the GGUF; 0 for any other model. */
+/* Bytes of the experts that a store keeps outside of its resident part, as they were in the GGUF; 0 for any other
+ * model. */
 int64_t geodec_model_store_bytes(const geodec_model *m);
 
 /* Name of an element type of the cache: "f32", "f16", "q8_0", "q4_0". */

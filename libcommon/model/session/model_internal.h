@@ -79,7 +79,7 @@ typedef struct geodec__worker {
     float *weights; /* scratch of a product (kernels_internal.h) */
     uint8_t *panel; /* one panel, while the weights are not packed */
     geodec__attend_scratch attend;
-    geodec__job *job;    /* as a member of a team (team.h): [max(3, n_expert)] */
+    geodec__job *job;    /* as a member of a team (team_internal.h): [max(3, n_expert)] */
     int32_t *expert_end; /* [n_expert] */
 } geodec__worker;
 
@@ -126,7 +126,7 @@ struct geodec_session {
     /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
      */
     float **decay_row;           /* [max_batch][d_model] of recurrent layers; NULL without */
-    struct geodec__recur *recur; /* states of recurrent layers (recurrence_internal.h), NULL without */
+    struct geodec__recur *recur; /* states of recurrent layers (recurrence_states_internal.h), NULL without */
     float **x_row, **norm_row, **query_row, **key_row, **value_row, **mixed_row, **gate_row, **up_row, **down_row;
     /* of dense layers and shared networks of a mixture: gate and up [max_batch][max(d_ff_dense, d_ff_shared)], result
      * of the shared network [max_batch][d_model]; NULL without them */
@@ -257,15 +257,15 @@ void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t r
 /* A block in place, with the keys of one piece and the values of another. */
 geodec__attend_keys geodec__cache_pieces(const geodec_session *s, int64_t layer, int64_t k_head, int64_t v_head,
                                          int64_t block);
-/* Its keys [k_dim][GEODEC__KEYS] and its first `rows` values [rows][v_dim] as float32; the last vector of values is
- * written whole. */
+/* A block's keys [k_dim][GEODEC__KEYS] and its first `rows` values [rows][v_dim] as float32; the last vector of values
+ * is written whole. */
 void geodec__cache_decode_keys(const geodec_session *s, const geodec__attend_keys *keys, float *k);
 void geodec__cache_decode_values(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *v);
 void geodec__cache_decode(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *k, float *v);
-/* One row into lane `lane` of such arrays. */
+/* Decodes one row into lane `lane` of such arrays k and v. */
 void geodec__cache_row(const geodec_session *s, int64_t layer, int64_t head, int64_t row, int64_t lane, float *k,
                        float *v);
-/* One row: numbers of the key `step` apart; the value. */
+/* Decodes the key of one row, its numbers `step` apart; and the value of one row. */
 void geodec__cache_key(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *k, int64_t step);
 void geodec__cache_value(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *v);
 /* shape: sets the shape of the cache's pieces. keys: rebuilds the keys of n positions from coefficients [k_rank][step],

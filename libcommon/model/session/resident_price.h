@@ -10,8 +10,8 @@
 /* The session begins to time its passes and to count their experts, without those it counted before. Does nothing if
  * the model has no experts or streams them, or without memory: then there are no prices. */
 void geodec_resident_price_follow(geodec_session *s);
-/* Of a pass over these tokens, the newest token of the text first. Nothing is read, so the bytes are 0. Changes no
- * text. False: not known. */
+/* The price of a pass over these tokens, the newest token of the text first. Nothing is read, so the bytes are 0.
+ * Changes no text. False: not known. */
 bool geodec_resident_price(geodec_session *s, const int32_t *token, int32_t n, geodec_price *out);
 
 #endif

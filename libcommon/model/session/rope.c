@@ -32,7 +32,7 @@ done:
     return st;
 }
 
-/* Where a row of a table begins. */
+/* Index at which the row of a position begins in a table. */
 static int64_t row_of(const geodec_session *s, int64_t table, int64_t position)
 {
     return (table * s->rope_rows + position % s->rope_rows) * (s->model->config.rope_dim / 2);

@@ -3,7 +3,7 @@
 #include "integer/engine/engine.h"
 #include "session/arithmetic.h"
 #include "session/integer_session_internal.h"
-#include "session/recurrence_internal.h"
+#include "session/recurrence_states_internal.h"
 #include "session/streamed_internal.h"
 #include "session/team_internal.h"
 
@@ -26,7 +26,7 @@ done:
     return st;
 }
 
-/* Of the dense networks of a mixture; 0: none. */
+/* Width of the dense networks of a mixture; 0: none. */
 static int64_t dense_width(const geodec_model_config *c) { return geodec__max(c->d_ff_dense, c->d_ff_shared); }
 
 static geodec_status new_activations(geodec_session *s, geodec_err *err)

@@ -5,7 +5,7 @@
 #include "io/atomic.h"
 #include "io/file.h"
 #include "session/arithmetic.h"
-#include "session/recurrence_internal.h"
+#include "session/recurrence_states_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

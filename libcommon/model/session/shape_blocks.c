@@ -35,7 +35,7 @@ static uint16_t scale_of(uint64_t u, double sigma, double code_deviation, bool e
     return geodec_f32_to_f16((float)(either_sign && (u & 1u) ? -s : s));
 }
 
-/* All types share this signature; most ignore the row. */
+/* Every type has a function of this signature. */
 #define FILL(name)                                                                                                     \
     static void fill_##name(const geodec_ggml_traits *type, uint64_t seed, uint64_t stream, int64_t index,             \
                             double sigma, uint8_t *out)

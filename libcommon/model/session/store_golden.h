@@ -20,11 +20,11 @@ geodec_status geodec_store_golden_make(const char *path, geodec_pool *pool, geod
 geodec_status geodec_store_golden_check(const char *path, geodec_arithmetic a, const geodec_streaming *how,
                                         geodec_pool *pool, bool *golden, geodec_err *err) GEODEC_MUST_USE;
 
-/* The same, then for another form of ternary products (how->ternary) a second run of the prompt, compared with the
- * logits of the first one, whose bits are those of the model. *error: the largest difference of a logit over the root
- * mean square of the exact logits; 0 for the exact form. GEODEC_CHECK: it is above the tolerance. GEODEC_UNSUPPORTED:
- * the experts have no such products. A damaged byte or weight that the prompt uses is found by the first run, with any
- * tolerance. */
+/* As geodec_store_golden_check, then for another form of ternary products (how->ternary) a second run of the prompt,
+ * compared with the logits of the first one, whose bits are those of the model. *error: the largest difference of a
+ * logit over the root mean square of the exact logits; 0 for the exact form. GEODEC_CHECK: it is above the tolerance.
+ * GEODEC_UNSUPPORTED: the experts have no such products. A damaged byte or weight that the prompt uses is found by the
+ * first run, with any tolerance. */
 geodec_status geodec_store_golden_check_within(const char *path, geodec_arithmetic a, const geodec_streaming *how,
                                                double tolerance, geodec_pool *pool, bool *golden, double *error,
                                                geodec_err *err) GEODEC_MUST_USE;

@@ -25,7 +25,7 @@ static float probability_of(const geodec__ahead *a, int32_t used, int64_t cell, 
     return ((float)a->hit[cell * a->n_expert + rank] + WEIGHT * prior) / ((float)a->seen[cell] + WEIGHT);
 }
 
-/* Of many rows: probability that an expert is used that the router chose now for one row, or for none. */
+/* In a pass of many rows: probability that an expert is used that the router chose now for one row, or for none. */
 static const float VOTE = 0.6F, BY_CHANCE = 0.01F;
 
 /* What is read ahead before there are times; FAR also beside a probability that the caller set. */
@@ -66,7 +66,7 @@ static void mix_rows(geodec_session *s, int32_t index, int32_t blocks, int64_t n
     }
 }
 
-/* The same by the order in which the router alone would choose them. */
+/* Probabilities of the experts by the order in which the router alone would choose them, joined over the rows. */
 static void rank_rows(geodec_session *s, int32_t index, int32_t blocks, int64_t n)
 {
     const geodec_model_config *c = &s->model->config;
@@ -143,7 +143,7 @@ static void decide(geodec__ahead *a, double x)
     a->far = (float)(far > 1 ? 1 : far);
 }
 
-/* From time to time. */
+/* Every PACE passes: decides by the times of reading and computing since then what is read ahead. */
 static void look_at_times(geodec_session *s)
 {
     geodec__ahead *a = s->model->streamed->ahead;

@@ -112,9 +112,9 @@ geodec_status geodec__streamed_trits_open(geodec_session *s, geodec_err *err) GE
 void geodec__streamed_trits_run(geodec_session *s, int32_t index, const geodec_stream_blob *blob, int32_t n);
 void geodec__streamed_trits_free(struct geodec__by_trits *b); /* NULL ok */
 
-/* With the first session: reserves the slots. */
+/* A session begins; with the first one the slots are reserved. */
 geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
-/* With the end of a session: its bytes of the budget are free. */
+/* A session ends: its bytes of the budget are free. */
 void geodec__streamed_leave(geodec_session *s);
 void geodec__streamed_free(geodec__streamed *t);
 /* Bytes of the largest panel of an expert; 0: none has panels. */

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Of the program itself: what a limit of memory must allow beside a budget. */
+/* Bytes of the program itself: what a limit of memory must allow beside a budget. */
 static const int64_t PROGRAM = 32 << 20;
 
 geodec_status geodec_streamed_begin(geodec_model *m, const geodec_streaming *o, geodec_err *err)

@@ -65,7 +65,7 @@ static void put_timeline(geodec_json_writer *w, const geodec_timeline *t)
     geodec_json_end(w);
 }
 
-/* Of ternary experts: how reads were decided, and what differences took. */
+/* The report of ternary experts: how reads were decided, and what differences took. */
 static void put_ternary(geodec_json_writer *w, const geodec__streamed *t, const geodec_stream_counters *k)
 {
     geodec_json_put_str(w, "ternary", geodec_streamed_ternary_name(t->options.ternary));

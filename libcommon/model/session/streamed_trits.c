@@ -3,7 +3,7 @@
 #include "session/streamed_internal.h"
 #include "session/ternary_internal.h"
 #include "ternary/cost.h"
-#include "ternary/product.h"
+#include "ternary/multiply.h"
 
 #include <math.h>
 

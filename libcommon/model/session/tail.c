@@ -1,6 +1,6 @@
 #include "session/tail.h"
 
-#include "session/recurrence_internal.h"
+#include "session/recurrence_states_internal.h"
 
 #include <string.h>
 

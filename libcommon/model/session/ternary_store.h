@@ -24,7 +24,7 @@ geodec_status geodec_ternary_store_build(const geodec_model *m, const geodec_ter
 /* Reads every byte of every file of the folder that belongs to it. Errors name file, layer and expert. */
 geodec_status geodec_ternary_store_verify(const char *folder, const geodec_hooks *hooks,
                                           geodec_err *err) GEODEC_MUST_USE;
-/* The same without the experts: the parts that a run does not check by itself. */
+/* As geodec_ternary_store_verify, without the experts: the parts that a run does not check by itself. */
 geodec_status geodec_ternary_store_verify_resident(const char *folder, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

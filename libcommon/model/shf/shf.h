@@ -11,8 +11,8 @@
  * tensor. Chart and metric are fitted to probe states and held fixed until the next refresh; other measurements show
  * the effect of the penalty on real residuals. The flat kind (Gamma = 0) is the control: a penalty on second
  * differences, which needs no metric. */
-#ifndef GEODEC_LAB_SHF_CORRECT_H
-#define GEODEC_LAB_SHF_CORRECT_H
+#ifndef GEODEC_MODEL_SHF_H
+#define GEODEC_MODEL_SHF_H
 
 #include "base/hooks.h"
 #include "base/pool.h"

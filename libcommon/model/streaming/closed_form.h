@@ -1,4 +1,4 @@
-/* Time of a token when experts are read from a disk, in closed form (spec 5.4), and the table of plans (spec 5.5). */
+/* Time of a token when experts are read from a disk, in closed form, and a table of plans by it. */
 #ifndef GEODEC_STREAMING_CLOSED_FORM_H
 #define GEODEC_STREAMING_CLOSED_FORM_H
 

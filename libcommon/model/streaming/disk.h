@@ -3,8 +3,8 @@
  * begun; while a demand waits, at most one prefetch is in flight.
  *
  * The caller (one thread at a time) and the reader exchange requests and results through two bounded rings of one
- * producer and one consumer (ring.h). A request goes through the states queued, reading, done; the caller can take it
- * back while it is queued. */
+ * producer and one consumer (ring_queue.h). A request goes through the states queued, reading, done; the caller can
+ * take it back while it is queued. */
 #ifndef GEODEC_STREAMING_DISK_H
 #define GEODEC_STREAMING_DISK_H
 

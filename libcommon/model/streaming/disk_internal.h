@@ -7,7 +7,7 @@
 #define GEODEC_STREAMING_DISK_INTERNAL_H
 
 #include "streaming/disk.h"
-#include "streaming/ring.h"
+#include "streaming/ring_queue.h"
 #include "streaming/serial.h"
 
 #include <pthread.h>
@@ -133,7 +133,7 @@ struct geodec_disk {
 void *geodec__disk_main(void *disk); /* of the reader thread */
 /* Before an engine waits: announces that; false: there is something to do. */
 bool geodec__disk_may_sleep(geodec_disk *d);
-/* From another thread: there is something to do. */
+/* Wakes the disk: there is something to do. Another thread may call it. */
 void geodec__disk_wake(geodec_disk *d);
 
 #endif

@@ -4,17 +4,18 @@
 
 #include "streaming/eviction.h"
 
-/* Spec 5.6: F <- GEODEC__EVICTION_KEEP F + (1 - GEODEC__EVICTION_KEEP) hit at each visit of the layer. */
+/* The frequency F of a blob follows its uses: F <- GEODEC__EVICTION_KEEP F + (1 - GEODEC__EVICTION_KEEP) hit at each
+ * visit of its layer, where hit is 1 if the visit uses the blob, else 0. */
 #define GEODEC__EVICTION_KEEP 0.999
-/* The same for the recent use of the policy map. */
+/* In place of GEODEC__EVICTION_KEEP for the recent use, which the policy `map` reads. */
 #define GEODEC__EVICTION_RECENT 0.985
 
 /* What is known of a blob in memory. All of it is constant until the next use of the blob, or until something else is
  * expected of its layer. */
 typedef struct geodec__eviction_facts {
-    double frequency; /* F of spec 5.6 when its layer had been visited `visits` times */
+    double frequency; /* F when its layer had been visited `visits` times */
     int64_t visits;
-    double recent;           /* the same with GEODEC__EVICTION_RECENT */
+    double recent;           /* F with GEODEC__EVICTION_RECENT */
     double expected;         /* uses in a later visit, as foretold by the map; 0: not */
     int64_t last, last_pass; /* visit (counted over all layers) and pass of the last use, or of the read */
     int64_t uses;

@@ -46,7 +46,7 @@ void geodec_serial_destroy(geodec_serial *s)
 
 /* ---- queues ------------------------------------------------------------------------------------------------------ */
 
-/* Of equal worth the older one goes first. */
+/* Queues a read: a demanded one behind all others of its queue, else by falling worth, the older one first. */
 static void enter(geodec_serial *s, int32_t slot, bool demand)
 {
     queue *const q = &s->queue[demand];

@@ -247,7 +247,7 @@ static geodec_status check_run(const geodec_simulate_options *o, geodec_err *err
     return GEODEC_OK;
 }
 
-/* Of the trace, or always. */
+/* Differences of experts are read where the trace says so, or always. */
 static geodec_status set_edges(world *w, geodec_slots_options *slots, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -138,7 +138,8 @@ bool geodec_slots_warm(geodec_slots *s, int32_t layer, int32_t expert, geodec_sl
 /* What a slot holds or will hold; false when it is empty. */
 bool geodec_slots_content(const geodec_slots *s, int32_t slot, int32_t *layer, int32_t *expert);
 bool geodec_slots_resident(const geodec_slots *s, int32_t layer, int32_t expert); /* ready */
-/* Use statistics for persisting: [n_layer][n_expert] exponential frequency F of spec 5.6, and number of uses. */
+/* Use statistics for persisting: [n_layer][n_expert] the exponentially weighted frequency of use, and the number of
+ * uses. */
 const float *geodec_slots_frequency(const geodec_slots *s);
 const int64_t *geodec_slots_uses(const geodec_slots *s);
 

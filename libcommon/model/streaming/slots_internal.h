@@ -40,8 +40,8 @@ typedef struct geodec__slots_key {
     bool wanted;       /* needed in the current visit and not taken yet */
     bool fixed;        /* of the static set */
     float start;       /* F at the start */
-    double frequency;  /* F when the layer had been visited `visits` times */
-    double recent;     /* the same with GEODEC__EVICTION_RECENT */
+    double frequency;  /* F (eviction_internal.h) when the layer had been visited `visits` times */
+    double recent;     /* F with GEODEC__EVICTION_RECENT */
     float expected;    /* uses in a later visit, see geodec_slots_expect */
     int64_t visits;
 } geodec__slots_key;

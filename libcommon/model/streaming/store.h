@@ -67,7 +67,7 @@ void geodec_store_clear(geodec_store *s); /* s may be all zero */
 /* Reads the whole file and checks every byte: header, index, resident part, each blob and the zeros between them.
  * GEODEC_CHECKSUM names the first part that is damaged: a blob by layer and expert. */
 geodec_status geodec_store_verify(const char *path, const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
-/* The same without the blobs: the parts that a run does not check by itself. */
+/* As geodec_store_verify, without the blobs: the parts that a run does not check by itself. */
 geodec_status geodec_store_verify_resident(const char *path, geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* Experts on demand: slots of memory, filled from a disk. Combines slots.h, disk.h and the memory of the slots; counts
- * and times. Used by the forward pass (model/streamed.c), which knows what a blob contains.
+ * and times. Used by the forward pass (session/streamed.c), which knows what a blob contains.
  *
  * One pass at a time: the caller holds the stream from begin to end of a pass. */
 #ifndef GEODEC_STREAMING_STREAM_H

@@ -53,7 +53,7 @@ typedef struct geodec_trace {
 geodec_status geodec_trace_read(const char *path, geodec_trace *out, geodec_err *err) GEODEC_MUST_USE;
 void geodec_trace_clear(geodec_trace *t); /* t may be all zero */
 
-/* One call, or (timed) a time. */
+/* An event of a trace: one call or, where timed, a time. */
 typedef struct geodec_trace_event {
     geodec_slots_event call; /* its lists are valid until the next event */
     int32_t rows;            /* of a pass */

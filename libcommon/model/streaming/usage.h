@@ -1,8 +1,8 @@
 /* How often the experts of a model are used, kept between runs: for a warm start, static sets and frequency scores.
  *
  * File, little-endian: magic "GEXUSAGE", u32 version, u32 layers, u32 experts, u32 0, fingerprint of the model (64
- * digits); for each layer and expert in order u32 layer, u32 expert, f32 F (spec 5.6), u64 hits; CRC-32C of all before
- * it. */
+ * digits); for each layer and expert in order u32 layer, u32 expert, f32 F (the frequency, eviction_internal.h), u64
+ * hits; CRC-32C of all before it. */
 #ifndef GEODEC_STREAMING_USAGE_H
 #define GEODEC_STREAMING_USAGE_H
 

@@ -1,5 +1,5 @@
 /* Rows of trits as float32. */
-#include "ternary/product_internal.h"
+#include "ternary/multiply_internal.h"
 
 #include <string.h>
 

@@ -87,7 +87,7 @@ const geodec_trit_entry *geodec_trit_find(const geodec_trit *t, int32_t layer);
  * once more. Errors name file, layer and expert: GEODEC_NOTFOUND (no such layer), GEODEC_CHECKSUM, GEODEC_FORMAT,
  * GEODEC_IO. Nothing may be computed from a blob that was not read with GEODEC_OK. */
 geodec_status geodec_trit_read(const geodec_trit *t, int32_t layer, uint8_t *blob, geodec_err *err) GEODEC_MUST_USE;
-/* The same checks of a blob [stride] that was read and whose CRC is right. */
+/* The checks of geodec_trit_read, for a blob [stride] that was read and whose CRC is right. */
 geodec_status geodec_trit_check(const geodec_trit_shape *s, int32_t layer, int32_t expert, const uint8_t *blob,
                                 geodec_err *err) GEODEC_MUST_USE;
 /* Reads all of the file and checks every byte, also that all are codes and that nonzeros are right. */

@@ -129,7 +129,7 @@ static void write_all(writer *w, const geodec_chat_template *t, const geodec_cha
     if (generation) put_fixed(w, t->generation);
 }
 
-/* By the program of a file. */
+/* Renders the messages by the program that a file carries. */
 static geodec_status render_program(const geodec_chat_template *t, const geodec_chat_message *message, int64_t n,
                                     bool add_generation_prompt, geodec_chat_text *out, geodec_err *err)
 {

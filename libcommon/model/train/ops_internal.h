@@ -17,15 +17,19 @@
  *                   queries at a time, and again in the backward pass from lse (Dao et al. 2022)
  *                   s->window: a row attends to itself and the window - 1 rows before it (0: to all)
  *   attention_grad  overwrites dqkv
- *   recur           the decay recurrence (perspective/recurrence/recurrence.h), per sequence from a zero state. in[n][2
- * d + 2 r] holds the gates before bias and sigmoid, v, q and k; k is scaled by 1/sqrt(r), and gates are at least
- * `least`. y[n][d]. scratch: GEODEC_OPS_RECUR(len, r) values recur_grad      overwrites din; adds to dbias (may be
- * NULL) swiglu          a[n][ff] = silu(gate) up, gate = gu[n][0..ff), up = gu[n][ff..2ff) swiglu_grad     dgu[n][2ff]
- * from da (overwrites; not gu itself); a receives the forward value again router          softmax over ne experts, the
- * k largest (lowest index on ties), their probabilities divided by their sum: prob[n][ne], id[n][k], weight[n][k] from
- * logits[n][ne] (prob may be logits) router_grad     dlogits[n][ne] (overwrites) from dweight[n][k] and the constant
- * dprob_bias[ne] (load-balance term; may be NULL) xent            loss[n] = -log softmax(logits)[target]; logits become
- * dlogits = scale (softmax - onehot). target < 0: loss 0, gradient 0. grad = 0 leaves logits unchanged axpy y += a x
+ *   recur           the decay recurrence (recurrence/recurrence.h), per sequence from a zero state. in[n][2 d + 2 r]
+ *                   holds the gates before bias and sigmoid, v, q and k; k is scaled by 1/sqrt(r), and gates are at
+ *                   least `least`. y[n][d]. scratch: GEODEC_OPS_RECUR(len, r) values
+ *   recur_grad      overwrites din; adds to dbias (may be NULL)
+ *   swiglu          a[n][ff] = silu(gate) up, gate = gu[n][0..ff), up = gu[n][ff..2ff)
+ *   swiglu_grad     dgu[n][2ff] from da (overwrites; not gu itself); a receives the forward value again
+ *   router          softmax over ne experts, the k largest (lowest index on ties), their probabilities divided by their
+ *                   sum: prob[n][ne], id[n][k], weight[n][k] from logits[n][ne] (prob may be logits)
+ *   router_grad     dlogits[n][ne] (overwrites) from dweight[n][k] and the constant dprob_bias[ne] (load-balance term;
+ *                   may be NULL)
+ *   xent            loss[n] = -log softmax(logits)[target]; logits become dlogits = scale (softmax - onehot).
+ *                   target < 0: loss 0, gradient 0. grad = 0 leaves logits unchanged
+ *   axpy            y += a x
  *   sum_squares     in double, in fixed blocks
  *   adamw           Loshchilov and Hutter 2019, decoupled decay: m = b1 m + (1-b1) g s, v = b2 v + (1-b2) (g s)^2,
  *                   w -= lr (m c1 / (sqrt(v c2) + eps) + decay w), c1, c2 the bias corrections 1/(1-b^t), s the clip

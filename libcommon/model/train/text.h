@@ -30,7 +30,7 @@ typedef struct geodec_text {
 geodec_status geodec_text_encode(const char *name, const char *text, size_t n, geodec_documents_separator separator,
                                  const geodec_tokenizer *t, geodec_pool *pool, const geodec_hooks *hooks,
                                  geodec_text **out, geodec_err *err) GEODEC_MUST_USE;
-/* The same from a file. */
+/* As geodec_text_encode, from a file. */
 geodec_status geodec_text_load(const char *path, geodec_documents_separator separator, const geodec_tokenizer *t,
                                geodec_pool *pool, const geodec_hooks *hooks, geodec_text **out,
                                geodec_err *err) GEODEC_MUST_USE;

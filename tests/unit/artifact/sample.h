@@ -15,7 +15,7 @@ enum { SAMPLE_N = 1000, SAMPLE_K = 3 };
 geodec_provenance sample_provenance(void);
 /* Writes a complete sample with values that depend on the field and the element's index only. */
 void sample_write(const geodec_kind *kind, const char *path);
-/* The same, but stops before commit. */
+/* Writes a sample as sample_write does, but stops before commit. */
 geodec_artifact *sample_start(const geodec_kind *kind, const char *path);
 /* Value of element i of a field of the sample, by the field's number in the table. */
 int64_t sample_value(int field, int64_t i);

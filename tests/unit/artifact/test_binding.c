@@ -263,7 +263,7 @@ Test(binding, absent_members_stay_absent)
     geodec_artifact_clear(&kind, &got);
 }
 
-/* The same file read with tables that do not match it. */
+/* A file that is read with a table that does not match it is refused, and the message says why. */
 static void refused(const geodec_kind *as, const char *path, const char *why)
 {
     thing got;

@@ -89,7 +89,7 @@ static uint64_t *numbers(int64_t n, uint64_t seed)
     return r;
 }
 
-/* From the definition. */
+/* A column of the product, from the definition. */
 static uint64_t plain_column(const geodec_panels16 *w, const uint64_t *r, int64_t c)
 {
     uint64_t u = 0;

@@ -380,7 +380,7 @@ Test(geometry, cloud_file_is_the_same_with_any_number_of_threads)
     geodec_mem_free(x);
 }
 
-/* The same cloud through a sketch: components that explain the share, marked as randomised, the same bytes on
+/* A cloud through a sketch: components that explain the share, marked as randomised, the same bytes on
  * threads. */
 Test(geometry, cloud_through_randomised_components)
 {

@@ -81,7 +81,7 @@ Test(decode, output_equals_plain_for_every_drafter)
                 }
 }
 
-/* The same as trees of 2 to 32 drafts. */
+/* Output equals plain decoding with trees of 2 to 32 drafts. */
 Test(decode, output_equals_plain_for_every_tree)
 {
     int64_t wider = 0;
@@ -265,7 +265,7 @@ Test(decode, a_suspended_drafter_is_shown_the_end_of_the_text)
     cr_assert(s.whole > 0 && s.pieces > 0, "%lld %lld", (long long)s.whole, (long long)s.pieces);
 }
 
-/* By hand: windows of four rounds, and the condition to draft again after length 0. */
+/* Computed by hand: windows of four rounds, and the condition to draft again after length 0. */
 Test(decode, the_papers_rule_follows_the_share_accepted)
 {
     geodec_gamma_papers g = geodec_gamma_papers_start(3);
@@ -372,7 +372,7 @@ Test(decode, prompts_and_options_out_of_range)
     geodec_decode_free(&out);
 }
 
-/* Section 3 of the specification: the guard as a row mask. */
+/* The guard is a mask of rows: a model that always wants to stop gives exactly min_tokens. */
 Test(guard, always_stop_model_gives_exactly_min_tokens)
 {
     int32_t prompt[3], stop[] = {0};
@@ -424,8 +424,7 @@ Test(guard, stop_inside_an_accepted_run)
     cr_assert_gt(found, 100, "%d", found);
 }
 
-/* The same tests for trees and for sampled tokens: (a), (b) a model that always wants to stop gives exactly min_tokens.
- */
+/* A model that always wants to stop gives exactly min_tokens in trees and with sampled tokens too. */
 Test(guard, always_stop_model_gives_exactly_min_tokens_in_trees_and_sampled)
 {
     int32_t prompt[3], stop[] = {0};

@@ -20,12 +20,12 @@ Test(predict, closed_form_equals_the_series_and_the_specification)
             cr_assert_float_eq(geodec_predict_tokens_by_position(beta, g), want, 1e-12 * want);
         }
     }
-    /* Section 0.4: c = 0.05, alpha = 0.385, gamma = 4, v = 1 give 1.61 tokens and 1.34x. */
+    /* A drafter at a twentieth of the price: c = 0.05, alpha = 0.385, gamma = 4, v = 1 give 1.61 tokens and 1.34x. */
     geodec_cost flat = geodec_cost_linear(0);
     flat.c = 0.05;
     cr_assert_float_eq(geodec_predict_tokens(0.385, 4), 1.61, 0.005);
     cr_assert_float_eq(geodec_predict_speedup(&flat, geodec_predict_tokens(0.385, 4), 4), 1.34, 0.005);
-    /* Section 10: the measured v(b), free drafter. */
+    /* The measured v(b) of a processor, free drafter. */
     const geodec_cost cpu = {.n = 8, .v = {0, 1, 1.26, 1.57, 1.67, 2.00, 2.22, 2.365, 2.51}};
     cr_assert_float_eq(geodec_predict_speedup(&cpu, geodec_predict_tokens(0.3, 1), 1), 1.03, 0.006);
     cr_assert_float_eq(geodec_predict_speedup(&cpu, geodec_predict_tokens(0.7, 3), 3), 1.52, 0.006);

@@ -201,7 +201,7 @@ static geodec_status hostile_propose(geodec_drafter *base, const geodec_draft_re
     return GEODEC_OK;
 }
 
-/* The same adversary as a tree: a few children for every node, with the chain's draft at a random position. */
+/* The adversary as a tree: a few children for every node, with the chain's draft at a random position. */
 static geodec_status hostile_root(geodec_drafter *base, const geodec_draft_request *q, geodec_err *err)
 {
     hostile *h = (hostile *)base;

@@ -60,7 +60,7 @@ typedef struct hostile {
     int64_t n_seen;
     float last_state[TOY_STATE];
     bool begun;
-    /* Of the tree that is grown. */
+    /* The tree that is grown. */
     int64_t index;
     int32_t nodes, depth[GEODEC_DRAFT_MAX + 1];
     geodec_draft chain[GEODEC_DRAFT_MAX];

@@ -61,7 +61,7 @@ Test(onedecode, output_equals_plain)
     geodec_onedecode_clear(&t);
 }
 
-/* Its drafts are the counts of its cell; there are none without a state or for an unknown token. */
+/* Drafts of onedecode are the counts of its cell; there are none without a state or for an unknown token. */
 Test(onedecode, names_the_cell)
 {
     geodec_err err = {0};

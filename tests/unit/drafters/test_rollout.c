@@ -7,7 +7,7 @@
 #include "drafters/rollout_ablation.h"
 #include "geometry/geodesic.h"
 #include "io/h5.h"
-#include "session/rows.h"
+#include "session/embeddings.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

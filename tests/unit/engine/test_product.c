@@ -119,7 +119,7 @@ static input inputs(int64_t n, int64_t cols, uint64_t seed, bool extreme)
 
 static void free_inputs(input in) { GEODEC_FREE(in.x[0].block, in.x, in.list); }
 
-/* Of one output, from the definition. */
+/* One output, from the definition. */
 static int64_t plain(const geodec_panels16 *w, int64_t r, const geodec_rounded *x)
 {
     int64_t acc = 0;

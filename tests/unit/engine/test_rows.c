@@ -11,7 +11,7 @@
 
 enum { N = 1000 };
 
-/* Of up to 62 bits, most of them small. */
+/* A number of up to `bits` bits; most of them are small. */
 static int64_t number(uint64_t seed, int64_t i, int bits)
 {
     const uint64_t r = geodec_rng_at(seed, 1, (uint64_t)i), shape = geodec_rng_at(seed, 2, (uint64_t)i);

@@ -142,7 +142,7 @@ Test(recall, shares_of_a_mixture_sum_to_the_experts_used)
     for (int e = 0; e < EXPERTS; e++) cr_assert_eq(early[e], 1);
 }
 
-/* By bisection in double. */
+/* The shares by bisection in double. */
 static void shares_by_definition(int n, int used, double weight, const float *early, const float *logit, double *share)
 {
     double most = -INFINITY, low = -200, high = 200, x[MANY];

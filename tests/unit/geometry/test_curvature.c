@@ -53,7 +53,7 @@ Test(riemann, symmetries_and_first_bianchi)
         cr_assert_lt(inv.check.last_pair, 1e-15);
         cr_assert_lt(inv.check.exchange, 1e-6);
         cr_assert_lt(inv.check.bianchi, 1e-6);
-        /* The same in coordinates: the first index is lowered with the metric. */
+        /* The symmetries and the first Bianchi identity in coordinates: the first index is lowered with the metric. */
         test_ok(b.base.at(&b.base, x, g, NULL, NULL, &err), &err);
         for (int a = 0; a < N; a++)
             for (int e = 0; e < N; e++)

@@ -323,7 +323,7 @@ Test(magnus, zero_generator_gives_the_identity_and_a_constant_one_its_exponentia
     }
 }
 
-/* By elimination with row pivoting; a is used up. */
+/* The determinant by elimination with row pivoting; a is used up. */
 static double determinant(int64_t m, double *a)
 {
     double det = 1;

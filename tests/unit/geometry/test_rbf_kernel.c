@@ -42,7 +42,7 @@ static double worst(int64_t n, const double *a, const double *b)
     return top > 0 ? gap / top : gap;
 }
 
-/* The same space without its contractions. */
+/* A space without its contractions. */
 typedef struct plain {
     geodec_space base;
     const geodec_space *inner;

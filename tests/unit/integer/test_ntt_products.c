@@ -245,7 +245,7 @@ static geodec_negacyclic *ring(int64_t n, geodec_negacyclic_by by, geodec_ntt_pa
     return p;
 }
 
-/* By the definition, in 128 bits. */
+/* A coefficient by the definition, in 128 bits. */
 static geodec_crt_wide coefficient(const int64_t *a, const int64_t *b, int64_t n, int64_t at)
 {
     geodec_crt_wide sum = {0};

@@ -218,7 +218,7 @@ Test(ring_gemv, bounds_are_exact)
     cr_assert(geodec_ring_bound_safe(1, a, one));
     cr_assert_not(geodec_ring_bound_safe(1, a, two));
     cr_assert_not(geodec_ring_bound_safe(2, a, one));
-    /* blocks of int32 sums: the specification's 3170 for 127 x 127, where |c + d| can be 254 */
+    /* blocks of int32 sums: the published 3170 for 127 x 127, where |c + d| can be 254 */
     const geodec_ring_bound b = {127, 127, true};
     cr_assert_eq(geodec_ring_bound_block(b, b, 254), 3170);
     const element low = {INT64_MIN, 0}, edge = {INT32_MIN, INT32_MAX}, over = {0, (int64_t)INT32_MAX + 1};

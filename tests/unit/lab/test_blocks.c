@@ -1,7 +1,7 @@
 /* Block summaries where the answer is known: on flat space with straight texts the nearest anchor's shift is exact for
  * parallel texts, a blend is exact for affine ones, and a shuffled anchor is neither. */
 #include "geometry/space_closed.h"
-#include "lab/blocks/correct.h"
+#include "lab/blocks/blocks.h"
 #include "lab/published/blocks.h"
 #include "support/support.h"
 

@@ -1,8 +1,8 @@
 /* Consistency of a metric, on clouds whose geometry is known. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/consistency/correct.h"
-#include "lab/geodesicity/correct.h"
+#include "lab/consistency/consistency.h"
+#include "lab/geodesicity/geodesicity.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* Density where the answer is known. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/density/correct.h"
+#include "lab/density/density.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

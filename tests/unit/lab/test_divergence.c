@@ -1,5 +1,5 @@
 #include "base/rng.h"
-#include "lab/divergence/correct.h"
+#include "lab/divergence/divergence.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -4,7 +4,7 @@
 #include "base/rng.h"
 #include "geometry/closed_forms.h"
 #include "geometry/space_closed.h"
-#include "lab/geodesicity/correct.h"
+#include "lab/geodesicity/geodesicity.h"
 #include "linalg/expm.h"
 #include "linalg/lapack.h"
 #include "linalg/regression.h"

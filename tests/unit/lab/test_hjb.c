@@ -6,7 +6,7 @@
 #include "geometry/geodesic.h"
 #include "geometry/space_closed.h"
 #include "lab/harness/manifold.h"
-#include "lab/hjb/correct.h"
+#include "lab/hjb/hjb.h"
 #include "linalg/expm.h"
 #include "support/support.h"
 

@@ -1,7 +1,7 @@
 #include "geometry/geodesic.h"
 #include "geometry/rbf.h"
 #include "geometry/space_closed.h"
-#include "lab/injectivity/correct.h"
+#include "lab/injectivity/injectivity.h"
 #include "lab/published/injectivity.h"
 #include "support/support.h"
 

@@ -1,6 +1,6 @@
 /* The papers' merging of tokens in the cache. */
 #include "base/mem.h"
-#include "lab/kv/merge.h"
+#include "lab/kv/kv_merge.h"
 #include "session/model_internal.h"
 #include "session/opened.h"
 #include "support/support.h"

@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "lab/library/correct.h"
+#include "lab/library/library.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

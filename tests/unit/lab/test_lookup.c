@@ -1,7 +1,7 @@
 /* The measurement of the nearest-record search: results that do not depend on the machine. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/lookup/correct.h"
+#include "lab/lookup/lookup.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

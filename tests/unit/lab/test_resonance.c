@@ -1,5 +1,5 @@
 #include "geometry/space_closed.h"
-#include "lab/resonance/correct.h"
+#include "lab/resonance/resonance.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/rng.h"
-#include "lab/substitution/correct.h"
+#include "lab/substitution/substitution.h"
 #include "linalg/lapack.h"
 #include "support/support.h"
 

@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "geometry/closed_forms.h"
 #include "geometry/space_closed.h"
-#include "lab/varadhan/correct.h"
+#include "lab/varadhan/varadhan.h"
 #include "linalg/expm.h"
 #include "linalg/lapack.h"
 #include "support/support.h"

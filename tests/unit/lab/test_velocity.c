@@ -3,7 +3,7 @@
 #include "base/pool.h"
 #include "base/rng.h"
 #include "geometry/space_closed.h"
-#include "lab/velocity/correct.h"
+#include "lab/velocity/velocity.h"
 #include "linalg/lapack.h"
 #include "support/support.h"
 

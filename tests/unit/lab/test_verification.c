@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "geometry/rbf.h"
 #include "geometry/space_closed.h"
-#include "lab/verification/correct.h"
+#include "lab/verification/verification.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

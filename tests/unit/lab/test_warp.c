@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "geometry/closed_forms.h"
 #include "geometry/space_closed.h"
-#include "lab/warp/correct.h"
+#include "lab/warp/warp.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -467,7 +467,7 @@ Test(bench, gains_are_differences_paired_by_text)
     gain = NULL;
     cr_assert_eq(geodec_gain_measure(path, "wish", path, "ngram", 3, 500, &gain, &n, &err), GEODEC_NOTFOUND);
 
-    /* As many texts, but others. */
+    /* A run of as many texts, but of others. */
     geodec_bench_plan other = plan;
     other.max_tokens = TOKENS - 1;
     geodec_bench_counts_free(&c);

@@ -197,7 +197,7 @@ Test(alone, writes_without_the_model)
     cr_assert_eq(geodec_draft_alone(&target, prompt, 3, NULL, &o, &got, &err), GEODEC_INVAL);
 }
 
-/* One that lets the model write for it. */
+/* A drafter that lets the model write for it. */
 static const geodec_target *shared;
 static geodec_status borrow(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
                             geodec_err *err)

@@ -1,7 +1,7 @@
 /* Adaptation: the estimator and its moments, evolution strategies, the anchor, the torus, the return. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/perspective/dual/adapt.h"
+#include "lab/perspective/dual/adapt_forward.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -295,7 +295,7 @@ static geodec_status round_loss(void *ctx, int64_t n, const double *x, int worke
     return GEODEC_OK;
 }
 
-/* The same loop with candidates: over the seam of the torus, and back when the held-out loss rises. */
+/* The loop of adaptation with candidates: over the seam of the torus, and back when the held-out loss rises. */
 Test(adapt, a_run_of_an_evolution_strategy_falls_and_returns)
 {
     enum { M = 3 };

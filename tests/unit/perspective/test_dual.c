@@ -1,7 +1,7 @@
 /* Forward mode: every operator against central differences and against plain loops; a block from input to loss. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/perspective/dual/adapt.h"
+#include "lab/perspective/dual/adapt_forward.h"
 #include "lab/perspective/dual/dual.h"
 #include "support/support.h"
 

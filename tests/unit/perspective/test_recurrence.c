@@ -117,8 +117,7 @@ Test(recurrence, every_instruction_set_gives_the_bits_of_the_definition)
     }
 }
 
-/* Steps against chunks of every size, the last one partial: 1e-4 in float32 and 1e-10 in float64 (spec, section 2.2).
- */
+/* Steps against chunks of every size, the last one partial: 1e-4 in float32 and 1e-10 in float64. */
 Test(recurrence, chunks_are_the_steps)
 {
     enum { N = 1024, D = 48, R = 32 };

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "support/support.h"
-#include "ternary/product_internal.h"
+#include "ternary/multiply_internal.h"
 
 #include <criterion/criterion.h>
 #include <float.h>
@@ -177,7 +177,7 @@ Test(perspective_ternary_product, floats_are_near_float64_and_have_equal_bits)
                     worst = fmax(worst, fabs(y - (double)w.to[v][o]));
                     largest = fmax(largest, fabs(y));
                 }
-            /* the bar of the specification, relative to the largest output */
+            /* the published bar, relative to the largest output */
             cr_assert_leq(worst, 1e-6 * largest, "%lld columns: %.2e", (long long)sizes[s], worst / largest);
             geodec_mem_free(first);
             geodec_ternary_input_clear(&in);

@@ -25,7 +25,7 @@ Test(torus, the_lattice_is_the_documented_one)
     cr_assert_eq(p[2], 2.5f / 4);
 }
 
-/* 0.125 (2 experts), 0.25 (6), 0.2795 (8): spec, section 3. */
+/* Published distances of neighbours: 0.125 (2 experts), 0.25 (6), 0.2795 (8). */
 Test(torus, distances_of_the_lattice)
 {
     float position[3 * EXPERTS];
@@ -96,7 +96,7 @@ static int32_t nearest(const float *position, const float z[3])
     return best;
 }
 
-/* Every expert is nearest somewhere; 10,000 uniform rows have a Gini coefficient of 0.064 (spec, section 3): 40 draws
+/* Every expert is nearest somewhere; 10,000 uniform rows have a published Gini coefficient of 0.064: 40 draws
  * of the multinomial give 0.0637 with a deviation of 0.004. */
 Test(torus, load_of_uniform_rows)
 {
@@ -117,7 +117,7 @@ Test(torus, load_of_uniform_rows)
     for (int e = 0; e < EXPERTS; e++) cr_assert_gt(count[e], 0);
 }
 
-/* The control: W h around one point has a load that depends on its spread (0.1: 0.90; 0.3: 0.22; spec, section 3). */
+/* The control: W h around one point has a load that depends on its spread (published: 0.1: 0.90; 0.3: 0.22). */
 Test(torus, load_of_a_narrow_projection)
 {
     enum { ROWS = 10000 };

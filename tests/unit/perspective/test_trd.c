@@ -211,7 +211,7 @@ Test(perspective_ternary_trd, a_difference_leads_both_ways_and_back)
         }
 }
 
-/* Offsets of the specification, by number. */
+/* Offsets of the published format (trd.h), by number. */
 Test(perspective_ternary_trd, a_file_has_the_published_bytes)
 {
     pair x = make_pair(BASE3, false, 0.05);

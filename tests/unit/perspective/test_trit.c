@@ -17,7 +17,7 @@ static uint8_t good[EXPERTS_FILE], bad[EXPERTS_FILE];
 static uint32_t u32(const uint8_t *p) { return geodec__header_u32(p); }
 static int64_t i64(const uint8_t *p) { return geodec__header_i64(p); }
 
-/* Offsets of the specification, by number. */
+/* Offsets of the published format (trit.h), by number. */
 Test(perspective_ternary_trit, a_file_has_the_published_bytes)
 {
     for (int e = BASE3; e <= BITS2; e++)

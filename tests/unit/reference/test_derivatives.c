@@ -108,7 +108,8 @@ Test(reference_derivatives, of_every_architecture, .timeout = 120)
     }
 }
 
-/* The same on files, every family and variant; long enough for the windows, and across the final norm and cap. */
+/* Derivatives of models from files, every family and variant; long enough for the windows, and across the final norm
+ * and cap. */
 Test(reference_derivatives, of_every_family, .timeout = 120)
 {
     enum { N = 24 };

@@ -1,7 +1,7 @@
 /* Every operator of the reference: its value against the formula written out, its derivatives against differences. */
 #include "linalg/lapack.h"
 #include "reference/check.h"
-#include "reference/ops_internal.h"
+#include "reference/operators_internal.h"
 #include "support/support.h"
 
 #include <string.h>

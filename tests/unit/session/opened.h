@@ -20,7 +20,7 @@ static inline const synthetic *family_named(const char *name)
     return NULL;
 }
 
-/* In a file of its own. */
+/* The model, written to a file of its own and opened. */
 static inline geodec_model *opened_model(const synthetic *s)
 {
     static int files;

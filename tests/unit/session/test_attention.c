@@ -1,9 +1,9 @@
 /* Attention alone: queries, keys and values are random and written to the session's buffers. The results are
- * compared with a direct float64 evaluation of the contents of the cache, with the definition in kernels.h step by
- * step, and bit for bit between all ways to compute the same row. */
+ * compared with a direct float64 evaluation of the contents of the cache, with the definition in kernels_internal.h
+ * step by step, and bit for bit between all ways to compute the same row. */
 #include "base/f16.h"
 #include "base/mem.h"
-#include "kernels/fma32_internal.h"
+#include "base/simd_internal.h"
 #include "session/model_internal.h"
 #include "session/synthetic.h"
 #include "support/support.h"
@@ -158,7 +158,8 @@ static float softcap_of(float x, float cap)
     return x;
 }
 
-/* The definition of kernels.h for one head of one row, computed step by step; and the float64 evaluation next to it. */
+/* The definition of kernels_internal.h for one head of one row, computed step by step; and the float64 evaluation next
+ * to it. */
 static void reference(const geodec_session *s, const text *t, int64_t p, int64_t h, float *fixed, double *direct)
 {
     const geodec_model_config *c = &s->model->config;

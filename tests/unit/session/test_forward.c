@@ -125,7 +125,7 @@ static geodec_model *open_model(size_t i)
     return m;
 }
 
-/* Of the sessions that follow. */
+/* The arithmetic of the sessions that follow. */
 static geodec_arithmetic arithmetic;
 
 /* All models in exact arithmetic, those with quantised weights in fast, all that have it in integer. */
@@ -209,7 +209,7 @@ Test(model_forward, equals_the_plain_evaluation)
     }
 }
 
-/* The same family with block-quantised weights: every row a multiple of 32. */
+/* A family with block-quantised weights: every row a multiple of 32. */
 static synthetic quantised(const synthetic *from, int type)
 {
     synthetic s = *from;

@@ -191,8 +191,9 @@ Test(model_golden, fast_of_shared_models)
     fast_is_near_exact_and_stable(names, sizeof names / sizeof *names);
 }
 
-/* Of tests/golden/make/perspective.py, where the recurrence is a sum over all positions. Within 2e-5: the norm
- * of what is read from a small state amplifies roundings; a wrong expert would change a logit by more than 1e-2. */
+/* Logits and experts of tests/golden/make/perspective.py, where the recurrence is a sum over all positions. Within
+ * 2e-5: the norm of what is read from a small state amplifies roundings; a wrong expert would change a logit by more
+ * than 1e-2. */
 Test(model_golden, perspective)
 {
     static const char *const names[] = {"tiny-perspective", "tiny-perspective-angle"};

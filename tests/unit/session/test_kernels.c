@@ -1,7 +1,7 @@
 /* The kernels by themselves: against plain double sums, and bit for bit between instruction sets. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "kernels/fma32_internal.h"
+#include "base/simd_internal.h"
 #include "kernels/kernels_internal.h"
 #include "session/blocks.h"
 #include "session/model.h"

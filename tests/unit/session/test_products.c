@@ -1,5 +1,5 @@
 /* Products in integers, by themselves: the packed weights lose nothing, and every instruction set, batch and cut gives
- * the bits of the definition in products.h, evaluated here plainly from the file's blocks. */
+ * the bits of the definition in products_internal.h, evaluated here plainly from the file's blocks. */
 #include "base/f16.h"
 #include "base/mem.h"
 #include "base/rng.h"

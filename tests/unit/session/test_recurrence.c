@@ -3,7 +3,7 @@
 #include "base/rng.h"
 #include "session/model_internal.h"
 #include "session/opened.h"
-#include "session/recurrence_internal.h"
+#include "session/recurrence_states_internal.h"
 #include "session/rewrite.h"
 #include "support/support.h"
 

@@ -6,7 +6,7 @@
 #include "io/file.h"
 #include "session/model_internal.h"
 #include "session/opened.h"
-#include "session/recurrence_internal.h"
+#include "session/recurrence_states_internal.h"
 #include "session/session_state.h"
 #include "session/tail.h"
 #include "support/support.h"
@@ -26,7 +26,7 @@ static geodec_model *open_family(const char *name, int32_t window)
 
 enum { MOST = 1700, BATCH = 90, PROMPT = 120 };
 
-/* The same calls to both. */
+/* Two sessions that get the same calls. */
 typedef struct pair {
     geodec_session *ring, *whole;
     geodec_rng rng;

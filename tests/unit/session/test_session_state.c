@@ -5,7 +5,7 @@
 #include "io/file.h"
 #include "session/attnres.h"
 #include "session/opened.h"
-#include "session/recurrence_internal.h"
+#include "session/recurrence_states_internal.h"
 #include "session/rewrite.h"
 #include "session/session_state.h"
 #include "support/support.h"
@@ -98,7 +98,7 @@ Test(model_session_state, types_of_the_cache_and_arithmetic, .timeout = 300)
         }
 }
 
-/* The same session twice gives the same bytes, whatever was forwarded and dropped in between. */
+/* Sessions with the same text are saved as the same bytes, whatever was forwarded and dropped in between. */
 Test(model_session_state, bytes_depend_on_the_text_alone)
 {
     static const char *const some[] = {"perspective", "gemma2"};

@@ -283,8 +283,8 @@ static geodec_status oracle_of(void *ctx, geodec_foreseer *out, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* It sees every row of the text once, in order, and is asked about every row of narrow passes; what it says has no
- * influence on the logits. */
+/* A foreseer sees every row of the text once, in order, and is asked about every row of narrow passes; what it says has
+ * no influence on the logits. */
 Test(streamed, a_foreseer_follows_the_text)
 {
     geodec_err err = {0};
@@ -331,7 +331,7 @@ Test(streamed, a_foreseer_follows_the_text)
     geodec_mem_free(resident);
 }
 
-/* Then nobody is asked. */
+/* Where all experts are in memory, the foreseer is not asked. */
 Test(streamed, nothing_is_foretold_when_all_experts_are_in_memory)
 {
     geodec_err err = {0};

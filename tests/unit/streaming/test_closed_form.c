@@ -1,4 +1,4 @@
-/* The closed form against the figures of the specification (5.4, 5.5, 5.7). */
+/* The closed form against the published figures of its times and plans. */
 #include "streaming/closed_form.h"
 
 #include <criterion/criterion.h>
@@ -10,8 +10,8 @@ static void near(double got, double wanted, double half_digit)
     cr_assert(fabs(got - wanted) <= half_digit, "%g, wanted %g", got, wanted);
 }
 
-/* 5.4: 12.4 GB/s, 9.99 MB a load: 0.806 ms; 80 loads 64.5 ms (15.5 tokens a second), with 13 % waste 72.8 ms (13.7);
- * 60 loads 54.6 ms (18.3). */
+/* Published: 12.4 GB/s, 9.99 MB a load: 0.806 ms; 80 loads 64.5 ms (15.5 tokens a second), with 13 % waste 72.8 ms
+ * (13.7); 60 loads 54.6 ms (18.3). */
 Test(closed_form, figures_of_the_seed)
 {
     geodec_closed_form f = {.layers = 80, .used = 1, .blob = 9.99e6, .right = 0.87, .waste = -1, .bandwidth = 12.4e9};
@@ -56,7 +56,7 @@ Test(closed_form, parts)
     near(t.wall, 0, 0);
 }
 
-/* 5.5, at 2.5 GB/s. The table has two or three digits: 2.453 is printed as 2.5. */
+/* The published table of plans, at 2.5 GB/s. It has two or three digits: 2.453 is printed as 2.5. */
 Test(closed_form, table_of_plans)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* The bounded ring: order, fullness, and one producer with one consumer in two threads. */
 #include "base/mem.h"
-#include "streaming/ring.h"
+#include "streaming/ring_queue.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -11,7 +11,8 @@ void goldens_each(void (*fn)(const char *path));
 /* Worst deviation of values [count] from a dataset, relative to the dataset's largest magnitude; printed with the
  * file's and dataset's name, and asserted to be at most `limit`. */
 void goldens_compare(const char *path, const char *dataset, int64_t count, const double *values, double limit);
-/* The same value by value: |value - wanted| <= rel |wanted| + abs; the printed deviation is relative to that limit. */
+/* goldens_compare value by value: |value - wanted| <= rel |wanted| + abs; the printed deviation is relative to that
+ * limit. */
 void goldens_compare_each(const char *path, const char *dataset, int64_t count, const double *values, double rel,
                           double abs);
 /* Prints a worst deviation that was measured elsewhere in the same words, and asserts the limit. */

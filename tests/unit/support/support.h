@@ -12,7 +12,7 @@
  * is llama, models is models or data/model). Where there is neither, the running test is skipped: it ends here and is
  * counted as skipped. Call it before anything is allocated. The text lives until the process ends. */
 const char *test_shared(const char *relative);
-/* The same, NULL where there is neither. */
+/* As test_shared, but NULL where there is neither. */
 const char *test_find(const char *relative);
 /* A file that is always there: tests/golden/relative or data/relative. Fails the running test when it is not. */
 const char *test_golden(const char *relative);

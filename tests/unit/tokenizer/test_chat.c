@@ -30,7 +30,7 @@ static void rendered(const char *name, const char *want)
     geodec_chat_text_free(&x);
 }
 
-/* From the public descriptions of the formats. */
+/* Expected texts come from the public descriptions of the formats. */
 Test(chat, each_family_as_it_is_published)
 {
     static const char chatml[] =

@@ -133,7 +133,7 @@ static geodec_model_config shape(int32_t n_vocab, geodec_route route)
                                  .embed_scale = 5.65f};
 }
 
-/* Values -a, 0, a with a = mean |W|; 31 % zeros of Gaussian weights (spec, section 4.1), here 24 matrices of 1,536. */
+/* Values -a, 0, a with a = mean |W|; 31 % zeros of Gaussian weights, here 24 matrices of 1,536. */
 Test(train_perspective, experts_are_ternary)
 {
     geodec_err err = {0};

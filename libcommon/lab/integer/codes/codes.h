@@ -30,7 +30,7 @@ const geodec_codes_kind *geodec_codes_named(const char *name);
 int32_t geodec_codes_rows(const geodec_codes_kind *k);
 /* Bytes of that many vectors; 0: no such dimension. */
 int64_t geodec_codes_bytes(const geodec_codes_kind *k, int64_t dim);
-/* Of all codes with 63 bytes for 128 values: floor(63 dim / 128), at least 2. */
+/* Bytes of a vector in all codes with 63 bytes for 128 values: floor(63 dim / 128), at least 2. */
 int64_t geodec_codes_budget(int64_t dim);
 
 typedef struct geodec_codes_sample {

@@ -30,6 +30,6 @@ extern const geodec_codes_method geodec__codes_channel; /* 2 bits, per channel o
 extern const geodec_codes_method geodec__codes_token;   /* 2 bits, per vector and 32 channels (KIVI, values) */
 extern const geodec_codes_method geodec__codes_h63;     /* reading */
 extern const geodec_codes_method geodec__codes_v1;
-extern const geodec_codes_method geodec__codes_klt; /* budget in 63rds; klt.h */
+extern const geodec_codes_method geodec__codes_klt; /* budget in 63rds; code_klt.c */
 
 #endif

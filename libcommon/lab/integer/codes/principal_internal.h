@@ -11,7 +11,7 @@ geodec_status geodec__principal_fit(int64_t dim, const geodec_codes_sample *s, f
                                     float *synthesis, geodec_err *err) GEODEC_MUST_USE;
 void geodec__principal_analyse(int64_t dim, int64_t n, const float *mean, const float *analysis, const float *x,
                                double *y);
-/* From the first n of y. */
+/* x [dim] from the first n numbers of y. */
 void geodec__principal_synthesise(int64_t dim, int64_t n, const float *mean, const float *synthesis, const double *y,
                                   float *x);
 

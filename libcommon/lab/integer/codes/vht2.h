@@ -16,7 +16,7 @@ enum { GEODEC_VHT2_MAX = 1024 };
 bool geodec_vht2_fits(int64_t n);
 /* The smallest such length that is at least n; 0 beyond the largest. */
 int64_t geodec_vht2_length(int64_t n);
-/* In place; n fits. */
+/* Transforms x [n] in place; n fits. */
 void geodec_vht2(float *x, int64_t n);
 
 #endif

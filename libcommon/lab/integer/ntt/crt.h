@@ -28,7 +28,7 @@ typedef struct geodec_crt_wide {
     uint64_t low;
     int64_t high;
 } geodec_crt_wide;
-/* Of a pair and p60: |x| <= (M p60 - 1) / 2, which is above 2^117. */
+/* Chinese remainders of a pair and p60: |x| <= (M p60 - 1) / 2, which is above 2^117. */
 typedef struct geodec_crt_triple {
     geodec_crt pair;
     const geodec_modulus *top;

@@ -29,7 +29,7 @@ void geodec_negacyclic_load(geodec_negacyclic *p, const int64_t *a);
  */
 geodec_status geodec_negacyclic_multiply(geodec_negacyclic *p, const int64_t *b, int64_t *c, bool *exact,
                                          geodec_err *err);
-/* The same with coefficients of 128 bits, for WIDE alone. */
+/* As geodec_negacyclic_multiply, with coefficients of 128 bits, for WIDE alone. */
 geodec_status geodec_negacyclic_multiply_wide(geodec_negacyclic *p, const int64_t *b, geodec_crt_wide *c, bool *exact,
                                               geodec_err *err);
 /* The score <q, k> as coefficient 0 of q k*, k*[0] = k[0], k*[j] = -k[N - j], without an inverse transform: centred

@@ -67,7 +67,7 @@ void geodec_ntt_to_reversed(const geodec_ntt *t, const void *in, void *out);
 /* Residues of signed coefficients as words, and back to the representatives nearest to 0. */
 void geodec_ntt_words(const geodec_ntt *t, const int64_t *x, int64_t n, void *out);
 void geodec_ntt_centred(const geodec_ntt *t, const void *words, int64_t n, int64_t *out);
-/* One word. */
+/* Reads and writes word i. */
 uint64_t geodec_ntt_get(const geodec_ntt *t, const void *words, int64_t i);
 void geodec_ntt_set(const geodec_ntt *t, void *words, int64_t i, uint64_t value);
 

@@ -145,7 +145,7 @@ static int forward_levels(const geodec__ntt_tables *t, const WORD *in, WORD *out
     return since;
 }
 
-/* The same levels backwards, in the same passes. */
+/* The levels of forward_levels backwards, in passes of equal lengths. */
 static void inverse_levels(const geodec__ntt_tables *t, const WORD *in, WORD *out, int64_t total, int64_t from,
                            int64_t to, int s, int levels, int passes)
 {

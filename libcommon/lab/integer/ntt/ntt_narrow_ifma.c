@@ -57,7 +57,7 @@ INLINE V plus(const K *k, TW t, V x, V y)
     return _mm512_madd52lo_epu64(_mm512_madd52lo_epu64(x, t.w, y), high(t.scaled, y), k->negative);
 }
 INLINE V times(const K *k, TW t, V y) { return plus(k, t, _mm512_setzero_si512(), y); }
-/* To [0, 2q). */
+/* Reduces to [0, 2q). */
 INLINE V lower(const K *k, V x) { return _mm512_madd52lo_epu64(x, high(x, k->mu), k->negative); }
 INLINE void put(const K *k, uint32_t *p, V x) { _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi64_epi32(lower(k, x))); }
 INLINE void forward_pair(const K *k, TW t, V *x, V *y)

@@ -31,7 +31,7 @@ geodec_status geodec_ring_encode_factor(geodec_ring_scale *s, int64_t num, int64
  * GEODEC_RING_ENCODE_BITS. GEODEC_RANGE (q_max, n, factor), GEODEC_NUMERIC (NaN, infinity: names the index). */
 geodec_status geodec_ring_encode(const float *w, int64_t n, int q_max, geodec_ring_scale *s, geodec_ring_element *x,
                                  geodec_err *err) GEODEC_MUST_USE;
-/* Its two halves: the exponent for all of w, then the codes of a part of it. */
+/* The two halves of geodec_ring_encode: the exponent for all of w, then the codes of a part of it. */
 geodec_status geodec_ring_encode_step(const float *w, int64_t n, int q_max, geodec_ring_scale *s,
                                       geodec_err *err) GEODEC_MUST_USE;
 void geodec_ring_encode_part(const float *w, int64_t n, const geodec_ring_scale *s, geodec_ring_element *x);

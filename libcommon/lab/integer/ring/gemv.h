@@ -62,7 +62,7 @@ typedef struct geodec_ring_gemv_options {
     geodec_ring_form form;
 } geodec_ring_gemv_options;
 
-/* Which path ran. */
+/* Which paths ran, and over how many rows. */
 typedef struct geodec_ring_gemv_report {
     geodec_isa isa16, isa64;                /* of the kernels; AUTO: the form did not run */
     int64_t rows16, rows64, scalar64, wide; /* rows by form; scalar64: of rows64, those with coordinates beyond int32 */

@@ -25,7 +25,7 @@ geodec_status geodec_ring_mul(geodec_ring_element x, geodec_ring_element y, geod
                               geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec_ring_mul3(geodec_ring_element x, geodec_ring_element y, geodec_ring_element *out,
                                geodec_err *err) GEODEC_MUST_USE;
-/* The same modulo 2^64, without an error: right wherever the product fits. */
+/* The product modulo 2^64, without an error: right wherever the product fits. */
 geodec_ring_element geodec_ring_mul_wrapped(geodec_ring_element x, geodec_ring_element y);
 geodec_ring_element geodec_ring_mul3_wrapped(geodec_ring_element x, geodec_ring_element y);
 geodec_status geodec_ring_conj(geodec_ring_element x, geodec_ring_element *out, geodec_err *err) GEODEC_MUST_USE;

@@ -8,7 +8,8 @@
 
 enum { MODULI = 2 };
 
-/* Of a modulus of 30 bits: mu = floor(2^64 / q), N^-1 and 2^32 N^-1. Of p60: N^-1 times the weights of the parts. */
+/* A modulus and its constants. Of 30 bits: mu = floor(2^64 / q), N^-1 and 2^32 N^-1. Of p60: N^-1 times the weights of
+ * the parts. */
 typedef struct modulus {
     geodec_ntt *ntt;
     uint64_t q, mu, factor[GEODEC__DOTS_WIDE];

@@ -44,7 +44,7 @@ static void add_avx2(int16_t *count, const uint64_t *v)
     memset(count + GEODEC_HV_BITS, 0, GEODEC__HV_PADDING * sizeof *count);
 }
 
-/* Of 32 lanes of 16 bits, all ones or zero, one bit each. */
+/* One bit for each of 32 lanes of 16 bits, which are all ones or zero. */
 static uint64_t mask_of(__m256i low, __m256i high)
 {
     const __m256i bytes = _mm256_permute4x64_epi64(_mm256_packs_epi16(low, high), 0xd8);

@@ -150,7 +150,7 @@ void geodec_recalled_ask(void *memory, const float *state, double *logp, double 
 /* ---- a text ------------------------------------------------------------------------------------------------------ */
 
 enum { MEMORY, NEAREST, RANDOM, WAYS };
-/* Of each token that follows another one in its window. */
+/* What is kept of each token that follows another one in its window. */
 typedef struct record {
     double p;              /* of the text's token, by the model */
     double recalled[WAYS]; /* the same by each way */

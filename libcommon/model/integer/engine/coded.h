@@ -51,13 +51,14 @@ void geodec_coded_row_of(const double *scale, const int8_t *value, int64_t cols,
 typedef struct geodec_coded_area geodec_coded_area;
 void geodec_coded_area_free(geodec_coded_area *a); /* NULL ok */
 
-/* The same matrix in panels of 16 rows, for products. */
+/* A coded matrix in panels of 16 rows, for products. */
 typedef struct geodec_panels16 geodec_panels16;
 /* area NULL: in memory of its own; else in an area, which is extended and must outlive the matrix. GEODEC_FORMAT: a
  * shift is out of range. GEODEC_LIMIT: too wide or high. */
 geodec_status geodec_coded_pack_in(const geodec_coded *m, geodec_coded_area **area, geodec_panels16 **out,
                                    geodec_err *err) GEODEC_MUST_USE;
-/* The same in two steps. A matrix of zeros (area NULL: in memory of its own): GEODEC_LIMIT, GEODEC_NOMEM. */
+/* Packing in two steps: geodec_coded_room, then geodec_coded_fill. A matrix of zeros (area NULL: in memory of
+ * its own): GEODEC_LIMIT, GEODEC_NOMEM. */
 geodec_status geodec_coded_room(int64_t rows, int64_t cols, int bits, geodec_coded_area **area, geodec_panels16 **out,
                                 geodec_err *err) GEODEC_MUST_USE;
 /* Rows first .. first + m->rows - 1 of p, whose columns and bits are those of m. Threads may fill parts at the same

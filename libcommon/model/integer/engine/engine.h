@@ -32,7 +32,7 @@ typedef struct geodec_engine_scores {
     void (*sums)(void *ctx, int64_t head, int64_t row, int64_t n, int32_t *sum, int worker);
 } geodec_engine_scores;
 
-/* What opens such a way for the cache of an engine. */
+/* What opens other sums (geodec_engine_scores) for the cache of an engine. */
 typedef struct geodec_engine_scores_source {
     const char *name; /* in messages and reports */
     /* n_ctx: rows of the cache. workers: threads of the engine's pool. Sets *out, whose ctx `close` frees. */
@@ -88,7 +88,7 @@ void geodec_engine_truncate(geodec_engine *e, int32_t length);
 /* As geodec_session_compact. */
 void geodec_engine_compact(geodec_engine *e, int32_t base, const int32_t *row, int32_t n);
 geodec_isa geodec_engine_isa(const geodec_engine *e);
-/* Of the cache, for one token. */
+/* Bytes of the key and value cache for one token. */
 int64_t geodec_engine_kv_bytes(const geodec_engine *e);
 /* Chosen experts of the last pass [n][n_layer][n_expert_used], -1 in dense layers, and their weights in Q30; NULL
  * without experts. */

@@ -90,7 +90,8 @@ typedef struct geodec_network {
 
 /* Every number and factor against the limits of the engine, before anything is allocated for them. GEODEC_LIMIT. */
 geodec_status geodec_network_check_numbers(const geodec_network_config *c, geodec_err *err) GEODEC_MUST_USE;
-/* The same, and the shapes of all parts against the configuration, and the limits of the engine. */
+/* As geodec_network_check_numbers, and the shapes of all parts against the configuration and the limits of the engine.
+ */
 geodec_status geodec_network_check(const geodec_network *n, geodec_err *err) GEODEC_MUST_USE;
 void geodec_network_free(geodec_network *n); /* NULL ok */
 int64_t geodec_network_bytes(const geodec_network *n);

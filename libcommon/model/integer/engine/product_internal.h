@@ -31,7 +31,7 @@ struct geodec_panels16 {
 
 static inline int64_t geodec__product_record(int bits) { return GEODEC__PRODUCT_HEAD + 2 * 64 * (int64_t)bits; }
 static inline int geodec__product_offset(int bits) { return bits == 8 ? 128 : bits == 4 ? 8 : 0; }
-/* Of block b. */
+/* Codes of block b of a panel. */
 static inline uint8_t *geodec__product_codes(const geodec_panels16 *p, int64_t panel, int64_t b)
 {
     return p->data + (panel * p->pairs + b / 2) * p->record + GEODEC__PRODUCT_HEAD + b % 2 * 64 * p->bits;

@@ -34,7 +34,7 @@ static inline vec round_by(vec x, vec s)
     const vec one = set1(1), below = _mm512_srav_epi64(x, _mm512_sub_epi64(s, one));
     return _mm512_add_epi64(_mm512_srai_epi64(below, 1), _mm512_and_si512(below, one));
 }
-/* The same of |x| <= 2^62, s <= 62 known to the compiler. */
+/* round_by of |x| <= 2^62, for an s <= 62 that the compiler knows. */
 INLINE vec round_small(vec x, unsigned s)
 {
     return _mm512_srai_epi64(_mm512_add_epi64(x, set1((int64_t)1 << (s - 1))), s);

@@ -41,7 +41,7 @@ typedef struct geodec__rows_ops {
     void (*share)(const int64_t *acc, int64_t n, int64_t inverse, int shift, int64_t *y);
 } geodec__rows_ops;
 extern const geodec__rows_ops geodec__rows_scalar, geodec__rows_avx2, geodec__rows_avx512;
-/* For the set of the products (product_internal.h). */
+/* The functions for the instruction set of the products (product_internal.h). */
 const geodec__rows_ops *geodec__rows_for(geodec_isa isa);
 
 static inline int32_t geodec__rows_limit(int64_t z)

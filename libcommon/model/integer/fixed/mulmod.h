@@ -63,7 +63,7 @@ static inline uint64_t geodec_mulmod_reduce(const geodec_mulmod_barrett *c, geod
     return r;
 }
 
-/* The same with products of 32 bits. */
+/* As geodec_mulmod_reduce, with products of 32 bits. */
 static inline uint64_t geodec_mulmod_reduce_portable(const geodec_mulmod_barrett *c, geodec_mulmod_wide x)
 {
     const uint64_t t =

@@ -1,0 +1,292 @@
+/* The elementwise and row-wise operators: norm, rotary positions, gated activation, choice of experts, soft-cap. */
+#include "base/mem.h"
+#include "reference/operators_internal.h"
+
+#include <math.h>
+
+/* ---- norm: Zhang and Sennrich 2019 ------------------------------------------------------------------------------- */
+
+static double inverse_rms(int64_t d, double eps, const double *x)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < d; i++) sum += x[i] * x[i];
+    return 1 / sqrt(sum / (double)d + eps);
+}
+
+void geodec__reference_norm(int64_t n, int64_t d, double eps, const float *gain, const double *x, double *y)
+{
+    for (int64_t t = 0; t < n; t++, x += d, y += d) {
+        const double r = inverse_rms(d, eps, x);
+        for (int64_t i = 0; i < d; i++) y[i] = x[i] * r * (double)gain[i];
+    }
+}
+
+void geodec__reference_norm_jvp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
+                                const double *dx, double *dy)
+{
+    for (int64_t t = 0; t < n; t++, x += d) {
+        const double r = inverse_rms(d, eps, x);
+        for (int64_t j = 0; j < k; j++) {
+            const double *in = dx + (j * n + t) * d;
+            double *out = dy + (j * n + t) * d, dot = 0;
+            for (int64_t i = 0; i < d; i++) dot += x[i] * in[i];
+            const double along = r * r * r * dot / (double)d;
+            for (int64_t i = 0; i < d; i++) out[i] = (double)gain[i] * (r * in[i] - along * x[i]);
+        }
+    }
+}
+
+void geodec__reference_norm_vjp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
+                                const double *gy, double *gx)
+{
+    for (int64_t t = 0; t < n; t++, x += d) {
+        const double r = inverse_rms(d, eps, x);
+        for (int64_t j = 0; j < k; j++) {
+            const double *in = gy + (j * n + t) * d;
+            double *out = gx + (j * n + t) * d, dot = 0;
+            for (int64_t i = 0; i < d; i++) dot += x[i] * (double)gain[i] * in[i];
+            const double along = r * r * r * dot / (double)d;
+            for (int64_t i = 0; i < d; i++) out[i] = r * (double)gain[i] * in[i] - along * x[i];
+        }
+    }
+}
+
+/* ---- rotary positions: Su et al. 2021 ---------------------------------------------------------------------------- */
+
+geodec_status geodec__reference_angles_create(const geodec_model_config *c, int table, const float *divisor, int64_t n,
+                                              geodec__ref_angles *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec__ref_angles a = {.n = n, .pairs = c->rope_dim / 2};
+    const double base = table == 1 ? c->rope_base_local : c->rope_base;
+    const double scale = table == 0 && c->rope_scale != 0 ? c->rope_scale : 1;
+    const double magnitude = c->rope_magnitude != 0 ? (double)c->rope_magnitude : 1;
+    GEODEC_NEW_EACH(n * a.pairs, a.cosine, a.sine);
+    for (int64_t i = 0; i < a.pairs; i++) {
+        double step = scale * pow(base, -2.0 * (double)i / (double)c->rope_dim);
+        if (divisor) step /= (double)divisor[i];
+        for (int64_t p = 0; p < n; p++) {
+            a.cosine[p * a.pairs + i] = magnitude * cos((double)p * step);
+            a.sine[p * a.pairs + i] = magnitude * sin((double)p * step);
+        }
+    }
+    GEODEC_MOVE(*out, a);
+done:
+    geodec__reference_angles_destroy(&a);
+    return st;
+}
+
+void geodec__reference_angles_destroy(geodec__ref_angles *a)
+{
+    GEODEC_FREE(a->cosine, a->sine);
+    *a = (geodec__ref_angles){0};
+}
+
+void geodec__reference_rotate(const geodec_model_config *c, const geodec__ref_angles *a, int64_t first, int64_t k,
+                              int64_t heads, bool transpose, double *x)
+{
+    const bool halves = c->rope_pairs == GEODEC_ROPE_HALVES;
+    const double sign = transpose ? -1 : 1;
+    for (int64_t row = 0; row < k * (a->n - first); row++) {
+        const int64_t position = first + row % (a->n - first);
+        const double *cosine = a->cosine + position * a->pairs, *sine = a->sine + position * a->pairs;
+        for (int64_t h = 0; h < heads; h++, x += c->head_dim)
+            for (int64_t i = 0; i < a->pairs; i++) {
+                double *one = x + (halves ? i : 2 * i), *two = x + (halves ? i + a->pairs : 2 * i + 1);
+                const double u = *one, v = *two, s = sign * sine[i];
+                *one = u * cosine[i] - v * s;
+                *two = u * s + v * cosine[i];
+            }
+    }
+}
+
+/* ---- gated activation -------------------------------------------------------------------------------------------- */
+
+/* act(x) and its derivative: SiLU (Elfwing et al. 2018), or the tanh form of GELU (Hendrycks and Gimpel 2016). */
+static void activate(geodec_activation act, double x, double *value, double *slope)
+{
+    if (act == GEODEC_SILU) {
+        const double s = 1 / (1 + exp(-x));
+        *value = x * s;
+        *slope = s * (1 + x * (1 - s));
+    } else {
+        static const double root = 0.79788456080286535588 /* sqrt(2 / pi) */, cubic = 0.044715;
+        const double t = tanh(root * (x + cubic * x * x * x));
+        *value = 0.5 * x * (1 + t);
+        *slope = 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * root * (1 + 3 * cubic * x * x);
+    }
+}
+
+void geodec__reference_gated(geodec_activation act, int64_t n, const double *gate, const double *up, double *y)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double value, slope;
+        activate(act, gate[i], &value, &slope);
+        y[i] = value * up[i];
+    }
+}
+
+/* The derivatives go strip by strip: act and its slope are computed once for all tangents. */
+enum { STRIP = 256 };
+
+static int64_t strip(geodec_activation act, int64_t n, int64_t first, const double *gate, double *value, double *slope)
+{
+    const int64_t m = n - first < STRIP ? n - first : STRIP;
+    for (int64_t i = 0; i < m; i++) activate(act, gate[first + i], &value[i], &slope[i]);
+    return m;
+}
+
+void geodec__reference_gated_jvp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
+                                 const double *dgate, const double *dup, double *dy)
+{
+    double value[STRIP], slope[STRIP];
+    for (int64_t first = 0; first < n; first += STRIP) {
+        const int64_t m = strip(act, n, first, gate, value, slope);
+        for (int64_t j = 0; j < k; j++)
+            for (int64_t i = 0, at = j * n + first; i < m; i++, at++)
+                dy[at] = slope[i] * up[first + i] * dgate[at] + value[i] * dup[at];
+    }
+}
+
+void geodec__reference_gated_vjp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
+                                 const double *gy, double *ggate, double *gup)
+{
+    double value[STRIP], slope[STRIP];
+    for (int64_t first = 0; first < n; first += STRIP) {
+        const int64_t m = strip(act, n, first, gate, value, slope);
+        for (int64_t j = 0; j < k; j++)
+            for (int64_t i = 0, at = j * n + first; i < m; i++, at++) {
+                const double g = gy[at];
+                ggate[at] = slope[i] * up[first + i] * g;
+                gup[at] = value[i] * g;
+            }
+    }
+}
+
+/* ---- choice of experts ------------------------------------------------------------------------------------------- */
+
+/* With p = softmax(logits) or their sigmoids, and S the sum of the chosen p, w_e = scale p_e / S, or scale p_e. Chosen
+ * are the largest p + bias of the open groups. The choice itself is constant under differentiation. */
+
+double geodec__reference_sigmoid(double x) { return 1 / (1 + exp(-x)); }
+
+void geodec__reference_softmax(int64_t n, const double *x, double *p)
+{
+    double most = x[0], sum = 0;
+    for (int64_t i = 1; i < n; i++) most = x[i] > most ? x[i] : most;
+    for (int64_t i = 0; i < n; i++) sum += p[i] = exp(x[i] - most);
+    for (int64_t i = 0; i < n; i++) p[i] /= sum;
+}
+
+static bool taken(int64_t n, const int32_t *id, int64_t e)
+{
+    for (int64_t j = 0; j < n; j++)
+        if (id[j] == e) return true;
+    return false;
+}
+
+static double chosen_sum(const geodec__ref_router *r, const double *prob, const int32_t *id)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < r->n_used; j++) sum += prob[id[j]];
+    return sum;
+}
+
+static double score(const geodec__ref_router *r, const double *prob, int64_t e)
+{
+    return prob[e] + (r->bias ? (double)r->bias[e] : 0);
+}
+
+/* Sum of a group's two best scores. */
+static double group_score(const geodec__ref_router *r, const double *prob, int64_t group)
+{
+    const int64_t each = r->n_expert / r->groups, first = group * each;
+    double best = -INFINITY;
+    for (int64_t a = first; a < first + each; a++)
+        for (int64_t b = a + 1; b < first + each; b++) best = fmax(best, score(r, prob, a) + score(r, prob, b));
+    return best;
+}
+
+/* Whether fewer than `open` groups come before that of e. */
+static bool is_open(const geodec__ref_router *r, const double *prob, int64_t e)
+{
+    if (r->groups == 0) return true;
+    const int64_t own = e / (r->n_expert / r->groups);
+    const double mine = group_score(r, prob, own);
+    int64_t before = 0;
+    for (int64_t g = 0; g < r->groups; g++) {
+        const double s = group_score(r, prob, g);
+        before += s > mine || (s == mine && g < own);
+    }
+    return before < r->open;
+}
+
+void geodec__reference_route(const geodec__ref_router *r, int64_t n, const double *logits, double *prob, int32_t *id,
+                             double *weight)
+{
+    for (int64_t t = 0; t < n; t++, logits += r->n_expert, prob += r->n_expert, id += r->n_used, weight += r->n_used) {
+        if (!r->sigmoid) geodec__reference_softmax(r->n_expert, logits, prob);
+        for (int64_t e = 0; r->sigmoid && e < r->n_expert; e++) prob[e] = geodec__reference_sigmoid(logits[e]);
+        for (int64_t j = 0; j < r->n_used; j++) {
+            int64_t best = -1;
+            for (int64_t e = 0; e < r->n_expert; e++)
+                if (!taken(j, id, e) && (best < 0 || score(r, prob, e) > score(r, prob, best)) && is_open(r, prob, e))
+                    best = e;
+            id[j] = (int32_t)best;
+        }
+        const double sum = r->keep ? 1 : chosen_sum(r, prob, id);
+        for (int64_t j = 0; j < r->n_used; j++) weight[j] = r->scale * prob[id[j]] / sum;
+    }
+}
+
+void geodec__reference_route_jvp(const geodec__ref_router *r, int64_t n, const double *prob, const int32_t *id,
+                                 int64_t k, const double *dlogits, double *dweight)
+{
+    for (int64_t row = 0; row < k * n; row++) {
+        const double *p = prob + row % n * r->n_expert, *dl = dlogits + row * r->n_expert;
+        const int32_t *chosen = id + row % n * r->n_used;
+        double *dw = dweight + row * r->n_used, mean = 0, dsum = 0;
+        for (int64_t e = 0; e < r->n_expert && !r->sigmoid; e++) mean += p[e] * dl[e];
+        for (int64_t j = 0; j < r->n_used; j++)
+            dsum += dw[j] = p[chosen[j]] * (r->sigmoid ? (1 - p[chosen[j]]) * dl[chosen[j]] : dl[chosen[j]] - mean);
+        if (!r->keep) {
+            const double sum = chosen_sum(r, p, chosen);
+            for (int64_t j = 0; j < r->n_used; j++) dw[j] = (dw[j] - p[chosen[j]] / sum * dsum) / sum;
+        }
+        for (int64_t j = 0; j < r->n_used; j++) dw[j] *= r->scale;
+    }
+}
+
+void geodec__reference_route_vjp(const geodec__ref_router *r, int64_t n, const double *prob, const int32_t *id,
+                                 int64_t k, const double *gweight, double *glogits)
+{
+    for (int64_t row = 0; row < k * n; row++) {
+        const double *p = prob + row % n * r->n_expert, *gw = gweight + row * r->n_used;
+        const int32_t *chosen = id + row % n * r->n_used;
+        double *gl = glogits + row * r->n_expert, shared = 0, mean = 0;
+        const double sum = r->keep ? 1 : chosen_sum(r, p, chosen);
+        if (!r->keep)
+            for (int64_t j = 0; j < r->n_used; j++) shared += gw[j] * p[chosen[j]] / sum;
+        /* cotangent of p: zero except for the chosen; then through the softmax or the sigmoids */
+        for (int64_t e = 0; e < r->n_expert; e++) gl[e] = 0;
+        for (int64_t j = 0; j < r->n_used; j++) {
+            gl[chosen[j]] = r->scale * (gw[j] - shared) / sum;
+            mean += p[chosen[j]] * gl[chosen[j]];
+        }
+        for (int64_t e = 0; e < r->n_expert; e++) gl[e] = p[e] * (r->sigmoid ? (1 - p[e]) * gl[e] : gl[e] - mean);
+    }
+}
+
+/* ---- soft-cap ---------------------------------------------------------------------------------------------------- */
+
+void geodec__reference_softcap(double cap, int64_t n, const double *x, double *y)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = cap * tanh(x[i] / cap);
+}
+
+void geodec__reference_softcap_derivative(double cap, int64_t n, const double *y, int64_t k, const double *dx,
+                                          double *dy)
+{
+    for (int64_t j = 0; j < k; j++)
+        for (int64_t i = 0; i < n; i++) dy[j * n + i] = (1 - y[i] / cap * (y[i] / cap)) * dx[j * n + i];
+}
