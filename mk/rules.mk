@@ -16,7 +16,7 @@ $(B)/obj/%.o: %.c | build/.packages-build
 VECTORISED := model/integer/engine/rows_scalar model/integer/engine/rows_avx2 geometry/geometry/rbf_kernel_% lab/harness/kernels_% decode/drafters/recurrent_% model/train/ops_% model/recurrence/steps_% model/recurrence/chunks
 # A distribution's -O2 (CFLAGS) does not lower it.
 VECTORISED_OBJS := $(VECTORISED:%=$(B)/obj/libcommon/%.o) $(B)/obj/libcommon/geometry/geometry/space_warped.o
-$(VECTORISED_OBJS): OPT_release := -O3 -g
+$(VECTORISED_OBJS): OPT_release := -O3 -g -fno-var-tracking
 $(VECTORISED_OBJS): OPT_LAST = $(if $(filter release,$(PROFILE)),$(if $(filter -O2,$(CFLAGS)),-O3))
 $(B)/obj/libcommon/core/base/version.o: CPPFLAGS_EXTRA := -DGEODEC_VERSION_TEXT='"$(VERSION)"'
 $(B)/obj/libcommon/core/base/version.o: VERSION
