@@ -2,7 +2,7 @@
 # tensor types and integrators. scripts/docs-tables makes the tables inside other pages. The pages are committed, and
 # tests/cli/artifacts.bats finds stale ones.
 DOCS_PAGES := drafters tensor-types integrators
-DOCS_WITH_TABLES = $(shell grep -l "^<!-- table: " docs/*.md docs/manual/*.md)
+DOCS_WITH_TABLES = $(shell grep -l "^<!-- table: " docs/*.md docs/manual/*.md libcommon/*/README.md)
 .PHONY: docs
 docs: $(B)/bin/geodec-info $(B)/tools.tsv
 	@mkdir -p docs/schema

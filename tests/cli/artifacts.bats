@@ -20,7 +20,7 @@ setup() {
     for page in drafters tensor-types integrators; do
         "$bin/geodec-info" "--$page" | diff - "docs/manual/$page.md"
     done
-    tables=$(grep -l '^<!-- table: ' docs/*.md docs/manual/*.md)
+    tables=$(grep -l '^<!-- table: ' docs/*.md docs/manual/*.md libcommon/*/README.md)
     [[ "$tables" == *architectures.md* ]]
     for page in $tables; do
         scripts/docs-tables "$bin" "$page" | diff - "$page"
