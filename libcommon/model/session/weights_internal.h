@@ -12,19 +12,32 @@
 
 enum { GEODEC__EXPERT_GROUPS = 256 /* at most */ };
 
+/* A norm of rows: y = (x - m) / sqrt(mean of (x - m)^2 + eps) * weight + bias, with m the mean of x if `centred` (layer
+ * norm: Ba et al. 2016), else 0 (RMS norm: Zhang and Sennrich 2019). A row of several parts, as heads, is normed part
+ * by part. */
+typedef struct geodec__norm {
+    const float *weight; /* [pad(part)], or [pad(width)] with `each`; ones if the file has none. NULL: no norm */
+    const float *bias;   /* the same shape; NULL: none */
+    int32_t width, part; /* numbers of a row, and of a part */
+    bool each;           /* each part has weights of its own */
+    bool centred;
+    float eps;
+} geodec__norm;
+
 /* NULL (or data NULL) where the architecture has no such part. Vectors are float32, padded with zeros. */
 typedef struct geodec__layer {
-    const float *attn_norm, *ffn_norm;           /* [pad(d_model)] before attention and feed-forward */
-    const float *attn_post_norm, *ffn_post_norm; /* [pad(d_model)] of the block's output, before it is added (gemma) */
-    const float *q_norm, *k_norm; /* [head_dim], or [n_head head_dim] and [n_kv_head head_dim] with qk_norm_whole */
+    geodec__norm attn_norm, ffn_norm;               /* before attention and feed-forward */
+    geodec__norm attn_post_norm, ffn_post_norm;     /* of the block's output, before it is added (gemma) */
+    geodec__norm q_norm, k_norm;                    /* of each head, or of all together (olmoe) */
     const float *q_bias, *k_bias, *v_bias, *o_bias; /* [pad(rows)] */
     geodec__matrix q, k, v, o;
     /* A recurrent layer: q, k [recur_rank][d_model], v, o and decay [d_model][d_model]. decay data NULL: attention. */
     geodec__matrix decay;
-    const float *decay_bias, *read_norm; /* [pad(d_model)] of the gates; of what is read from the state */
-    const float *router_bias;            /* [3 or 6] of a torus; NULL with scores */
-    const float *expert_place;           /* [n_expert][3] positions on the torus */
-    geodec__matrix router;               /* data NULL in a dense layer */
+    const float *decay_bias;       /* [pad(d_model)] of the gates */
+    geodec__norm read_norm;        /* of what is read from the state */
+    const float *router_bias;      /* [3 or 6] of a torus; NULL with scores */
+    const float *expert_place;     /* [n_expert][3] positions on the torus */
+    geodec__matrix router;         /* data NULL in a dense layer */
     geodec__matrix gate, up, down; /* with experts: of expert 0; the others by geodec__expert. Of a store: data NULL */
     const float *expert_bias;      /* [pad(n_expert)] added to the scores for the choice only */
     /* The network of every row beside its experts, and the row [1][d_model] whose product's sigmoid is its factor (data
@@ -56,7 +69,7 @@ struct geodec_model {
     const uint8_t **expert;      /* targets of geodec__matrix.expert; NULL when experts share tensors */
     geodec_store *store;         /* the file is a store: its experts are not in memory. NULL otherwise */
     struct geodec__trits *trits; /* with store: it is one of ternary experts. NULL otherwise */
-    const float *output_norm;
+    geodec__norm output_norm;
     const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */
     geodec__matrix embedding, head;
     geodec__layer *layer; /* [n_layer] */
