@@ -230,8 +230,7 @@ void geodec__recurrence_run(geodec_session *s, int32_t layer, int64_t n, bool ch
              chain ? a->after + place * a->state : NULL,
              {n, a->g, a->v, a->k, a->q, a->y, chain ? NULL : s->parent}};
     run_channels(&w);
-    for (int64_t t = 0; t < n; t++)
-        geodec__norm_row(s->kernels, &l->read_norm, s->mixed_row[t], s->mixed_row[t]);
+    for (int64_t t = 0; t < n; t++) geodec__norm_row(s->kernels, &l->read_norm, s->mixed_row[t], s->mixed_row[t]);
     geodec__rows_end(s->mixed_row, n, a->d);
 }
 
