@@ -1,6 +1,5 @@
 #include "session/arch_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const geodec__arch table[] = {
@@ -868,14 +867,6 @@ bool geodec_arch_at(int i, geodec_architecture *out)
     if (i < 0 || i >= (int)(sizeof table / sizeof *table)) return false;
     *out = (geodec_architecture){table[i].name, table[i].models, table[i].differs};
     return true;
-}
-
-const char *geodec__arch_names(char *text, size_t n)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < sizeof table / sizeof *table && at < n; i++)
-        at += (size_t)snprintf(text + at, n - at, "%s%s", i ? ", " : "", table[i].name);
-    return text;
 }
 
 const char *geodec__model_peculiarity(const geodec_model *m)
