@@ -121,6 +121,24 @@ typedef struct geodec__word_sink {
 geodec_status geodec__pretoken_split(const geodec__pretoken *p, const char *text, size_t n, geodec__word_sink sink,
                                      geodec_err *err) GEODEC_MUST_USE;
 
+/* ---- order.c ---------------------------------------------------------------------------------------------------- */
+/* Ids in byte order of their pieces: those with a common prefix are adjacent. No piece is empty. */
+typedef struct geodec__order {
+    int32_t n;
+    int32_t *id;        /* [n] */
+    int32_t first[257]; /* range in id of each first byte */
+} geodec__order;
+geodec_status geodec__order_create(const geodec_tokenizer *t, const int32_t *id, int32_t n, geodec__order *out,
+                                   geodec_err *err) GEODEC_MUST_USE;
+void geodec__order_free(geodec__order *o);
+/* Index in id of the next piece that the text at p (room >= 1 bytes) begins with, the shortest first, or -1. *at is
+ * zero before the first call. */
+typedef struct geodec__prefix {
+    int32_t lo, hi, d;
+} geodec__prefix;
+int32_t geodec__order_next(const geodec_tokenizer *t, const geodec__order *o, const unsigned char *p, size_t room,
+                           geodec__prefix *at);
+
 /* ---- special.c -------------------------------------------------------------------------------------------------- */
 typedef struct geodec__part {
     int64_t at, n; /* bytes of the text */
