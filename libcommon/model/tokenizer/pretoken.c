@@ -47,8 +47,27 @@
     "\\x{a78b}-\\x{a78e}\\x{ab70}-\\x{abbf}\\x{fb00}-\\x{fb06}\\x{fb13}-\\x{fb17}\\x{ff21}-\\x{ff3a}"                  \
     "\\x{ff41}-\\x{ff5a}\\x{10400}-\\x{1044f}\\x{104b0}-\\x{104d3}\\x{104d8}-\\x{104fb}\\x{10c80}-\\x{10cb2}"          \
     "\\x{10cc0}-\\x{10cf2}\\x{118a0}-\\x{118df}\\x{1e900}-\\x{1e943}"
+/* a letter with its case and marks in one class, which is how llama.cpp reads the classes \p{Lu}, \p{Ll}, ... */
+#define WORDS(digits)                                                                                                  \
+    "[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+(?:" SHORT_ANY_CASE ")?|" digits "| ?[^" S "\\p{L}\\p{N}]+[\\r\\n/]*|" LINES
+/* ideographs as kimi-k2 counts them, characters without a letter among them */
+#define HAN                                                                                                            \
+    "\\x{3400}-\\x{4dbf}\\x{4e00}-\\x{9fff}\\x{f900}-\\x{faff}\\x{20000}-\\x{2a6df}\\x{2a700}-\\x{2ebef}\\x{2f800}-"   \
+    "\\x{2fa1f}"
+/* Digits in threes from the right; the text before a number belongs to its first group. */
+#define THREES "\\G(?:(?:\\P{N}++|(?<!\\p{N}))\\p{N}{1,2}(?=(?:\\p{N}{3})*+(?!\\p{N}))|\\P{N}*+\\p{N}{3})"
+/* The same of the digits 0 to 9 in a run of number characters: a cut where a multiple of three follows. AHEAD is such a
+ * place; after a group of a longer number it is one without a look. */
+#define AHEAD "(?=(?:[0-9]{3})++(?![0-9]))"
+#define UP_TO_AHEAD "(?:[^0-9]++(?:[0-9]{1,2}(?![0-9]))?+)*+(?:(?<![0-9])[0-9]{1,2}" AHEAD ")?"
+#define THREES_ASCII                                                                                                   \
+    "\\G(?:(?:(?<=[0-9])|" AHEAD ")[0-9]{3}(?:(?=[0-9])|" UP_TO_AHEAD ")|(?:[0-9]{1,2}(?![0-9]))?" UP_TO_AHEAD ")"
+#define SPACES(n) SPACE "{" n "}(?!" NO_SPACE ")|"
 #define NOT_STOPS "[^(" S "|.,!?\\x{2026}\\x{3002}\\x{ff0c}\\x{3001}\\x{964}\\x{6d4}\\x{60c})]+"
 #define MARKS "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~]"
+/* the tilde is a symbol only in the first class here */
+#define MARKS_THEN_WORDS                                                                                               \
+    MARKS "[A-Za-z]+|(?:~|[^\\r\\n\\p{L}\\p{P}\\p{S}])?[\\p{L}\\p{M}]+| ?(?:(?!~)[\\p{P}\\p{S}])++[\\r\\n]*|" LINES
 
 enum { MAX_NAMES = 16, MAX_PATTERNS = 6 };
 
@@ -84,15 +103,44 @@ static const row table[] = {
       SPACE "?[!-/:-~\\x{ff01}-\\x{ff0f}\\x{ff1a}-\\x{ff5e}\\x{2018}-\\x{201f}\\x{3001}-\\x{3002}]+",
       "(?<!" SPACE ")" SPACE "++\\z", CJK, "\\p{N}+"}},
     {{"deepseek-coder"}, {"[\\r\\n]", SPACE "?\\p{L}+", SPACE "?\\p{P}+", CJK, "\\p{N}"}},
-    /* the tilde is a symbol only in the first class here */
     {{"deepseek-v3", "hunyuan-dense", "joyai-llm"},
-     {"\\p{N}{1,3}", "[\\x{4e00}-\\x{9fa5}\\x{3040}-\\x{30ff}]+",
-      MARKS "[A-Za-z]+|(?:~|[^\\r\\n\\p{L}\\p{P}\\p{S}])?[\\p{L}\\p{M}]+| ?(?:(?!~)[\\p{P}\\p{S}])++[\\r\\n]*|" LINES}},
+     {"\\p{N}{1,3}", "[\\x{4e00}-\\x{9fa5}\\x{3040}-\\x{30ff}]+", MARKS_THEN_WORDS}},
     {{"poro-chat", "bloom", "gpt3-finnish"}, {" ?" NOT_STOPS}},
     {{"viking"}, {" ?" NOT_STOPS, "\\p{N}"}},
     {{"bailingmoe", "bailingmoe2", "llada-moe"},
      {"'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^" S
       "\\p{L}\\p{N}]+[\\r\\n]*|" SPACE "*[\\r\\n]|" TAIL}},
+    /* after a blank no line end follows in the same white space, so a long one is searched for it once */
+    {{"jais-2"},
+     {SHORT_ANY_CASE "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^" S
+                     "\\p{L}\\p{N}]+[\\r\\n]*|(?<!(?![\\r\\n])" SPACE ")" SPACE "*[\\r\\n]+|" SPACES("512")
+                         SPACES("256") SPACES("128") SPACES("64") SPACES("32") SPACES("16") SPACES("8") SPACES("4")
+                             SPACES("1,2") SPACE}},
+    {{"exaone-moe"},
+     {SHORT_ANY_CASE "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}\\p{M}*+(?: ?\\p{L}\\p{M}*+)*+|\\p{N}| ?[^" S
+                     "\\p{L}\\p{N}]+[\\r\\n/]?|" SPACE "*[\\r\\n]|" TAIL}},
+    {{"chameleon"},
+     {"<sentinel:[0-9]+>", "IMGIMG[A-I]{1,4}Z", "[\\t\\n]|    |  ", "\\p{N}", "[\\p{P}!-/:-@\\[-`{-~]", GPT2},
+     .begins = true},
+    {{"tiny_aya", "cohere2moe"}, {THREES, WORDS("\\p{N}{1,3}")}},
+    {{"youtu"},
+     {"[\\x{ac00}-\\x{d7a3}\\x{3131}-\\x{318e}]+|[\\x{3105}-\\x{312f}]+|[\\x{4e00}-\\x{9fa5}\\x{3040}-\\x{30ff}]+|"
+      "[\\x{ff01}\\x{2026}\\x{201c}\\x{201d}\\x{2018}\\x{2019}\\x{2014}\\x{ff1a}\\x{ff1b}\\x{ff0c}"
+      "\\x{3001}-\\x{303f}\\x{fe30}-\\x{fe4f}]+",
+      WORDS("\\p{N}")},
+     .whole_words = true},
+    {{"superbpe"}, {"\\p{N}+", THREES_ASCII}},
+    {{"kimi-k2"},
+     {"[" HAN "]+|[^\\r\\n\\p{L}\\p{N}]?[^\\P{L}" HAN "]+(?:" SHORT_ANY_CASE ")?|\\p{N}{1,3}| ?[^" S
+      "\\p{L}\\p{N}]+[\\r\\n]*|" LINES}},
+    /* the block of compatibility ideographs begins at U+8C48 there, which U+F900 decomposes to */
+    {{"afmoe"},
+     {THREES,
+      "[\\x{e40}-\\x{eff}\\x{1000}-\\x{109f}\\x{1100}-\\x{11ff}\\x{1780}-\\x{17ff}\\x{2f00}-\\x{2fdf}"
+      "\\x{3040}-\\x{30ff}\\x{3400}-\\x{4dbf}\\x{4e00}-\\x{faff}\\x{ff65}-\\x{ff9f}]+",
+      MARKS_THEN_WORDS}},
+    {{"laguna"}, {"[^\\n]+|\\n+", LLAMA3("\\p{N}|")}},
+    {{"minicpm5"}, {"\\p{N}{1,3}", LLAMA3("\\p{N}+|")}, .whole_words = true},
     {{"seed-coder"}, {SHORT_ANY_CASE "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^" S "\\p{L}\\p{N}\\r\\n]+|" LINES}},
 };
 enum { N_ROWS = sizeof table / sizeof *table };
@@ -203,7 +251,7 @@ enum {
     SYMBOL = 0x1f300
 };
 static const stand_in newer[] = {
-    {0xcf3, 0xcf3, MARK3},      {0xece, 0xece, MARK3},      {0x2ffc, 0x2fff, SYMBOL3},  {0x31ef, 0x31ef, SYMBOL3},
+    {0xcf3, 0xcf3, MARK3},      {0xece, 0xece, 0xec8},      {0x2ffc, 0x2fff, SYMBOL3},  {0x31ef, 0x31ef, SYMBOL3},
     {0x10efd, 0x10eff, MARK4},  {0x1123f, 0x11240, LETTER}, {0x11241, 0x11241, MARK4},  {0x11b00, 0x11b09, COMMA},
     {0x11f00, 0x11f01, MARK4},  {0x11f02, 0x11f02, LETTER}, {0x11f03, 0x11f03, MARK4},  {0x11f04, 0x11f10, LETTER},
     {0x11f12, 0x11f33, LETTER}, {0x11f34, 0x11f3a, MARK4},  {0x11f3e, 0x11f42, MARK4},  {0x11f43, 0x11f4f, COMMA},
@@ -213,7 +261,7 @@ static const stand_in newer[] = {
     {0x1e4ec, 0x1e4ef, MARK4},  {0x1e4f0, 0x1e4f9, NUMBER}, {0x1f6dc, 0x1f6dc, SYMBOL}, {0x1f774, 0x1f776, SYMBOL},
     {0x1f77b, 0x1f77f, SYMBOL}, {0x1f7d9, 0x1f7d9, SYMBOL}, {0x1fa75, 0x1fa77, SYMBOL}, {0x1fa87, 0x1fa88, SYMBOL},
     {0x1faad, 0x1faaf, SYMBOL}, {0x1fabb, 0x1fabd, SYMBOL}, {0x1fabf, 0x1fabf, SYMBOL}, {0x1face, 0x1facf, SYMBOL},
-    {0x1fada, 0x1fadb, SYMBOL}, {0x1fae8, 0x1fae8, SYMBOL}, {0x1faf7, 0x1faf8, SYMBOL}, {0x2b739, 0x2b739, LETTER},
+    {0x1fada, 0x1fadb, SYMBOL}, {0x1fae8, 0x1fae8, SYMBOL}, {0x1faf7, 0x1faf8, SYMBOL}, {0x2b739, 0x2b739, 0x2b738},
     {0x2ebf0, 0x2ee5d, LETTER}, {0x31350, 0x323af, LETTER},
 };
 enum { INVALID = 0x01 };

@@ -235,6 +235,17 @@ static void check_vectors(const char *name)
 
 Test(tokenizer, llama_spm_vectors) { check_vectors("llama-spm"); }
 Test(tokenizer, gpt_2_vectors) { check_vectors("gpt-2"); }
+Test(tokenizer, command_r_vectors) { check_vectors("command-r"); }
+Test(tokenizer, deepseek_coder_vectors) { check_vectors("deepseek-coder"); }
+Test(tokenizer, deepseek_llm_vectors) { check_vectors("deepseek-llm"); }
+Test(tokenizer, falcon_vectors) { check_vectors("falcon"); }
+Test(tokenizer, llama_bpe_vectors) { check_vectors("llama-bpe"); }
+Test(tokenizer, mpt_vectors) { check_vectors("mpt"); }
+Test(tokenizer, phi_3_vectors) { check_vectors("phi-3"); }
+Test(tokenizer, qwen2_vectors) { check_vectors("qwen2"); }
+Test(tokenizer, qwen35_vectors) { check_vectors("qwen35"); }
+Test(tokenizer, refact_vectors) { check_vectors("refact"); }
+Test(tokenizer, starcoder_vectors) { check_vectors("starcoder"); }
 
 /* ---- closed cases ----------------------------------------------------------------------------------------------- */
 
