@@ -95,6 +95,10 @@ int main(int argc, char **argv)
     FILE_WITH("unknown-pre", s.pre = "no-such");
     FILE_WITH("unigram", s.model = "t5");
     FILE_WITH("no-merges", s.skip = "merges");
+    FILE_WITH("gemma-no-merges", s.model = "gemma4"; s.skip = "merges");
+    FILE_WITH("plamo-no-scores", s.model = "plamo2");
+    FILE_WITH("wordpiece", s.model = "bert");
+    FILE_WITH("trie", s.model = "rwkv");
     FILE_WITH("no-tokens", s.skip = "tokens");
     FILE_WITH("number-merges", s.merges_are_numbers = true);
     FILE_WITH("bare-merge", s.merge[1] = "ll");

@@ -62,7 +62,11 @@ refused() {
     done <<- 'END'
 		unknown-pre pre-tokenizer 'no-such' is not supported
 		unigram tokenizer 't5' is not supported
+		wordpiece tokenizer 'bert' is not supported
+		trie tokenizer 'rwkv' is not supported
 		no-merges key 'tokenizer.ggml.merges' is missing
+		gemma-no-merges key 'tokenizer.ggml.merges' is missing
+		plamo-no-scores key 'tokenizer.ggml.scores' is missing
 		no-tokens key 'tokenizer.ggml.tokens' is missing
 		number-merges tokenizer.ggml.merges
 		bare-merge merge 1 is not a pair

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+static const char model_gemma4[] = "gemma4", model_plamo2[] = "plamo2";
 static const char key_model[] = "tokenizer.ggml.model";
 static const char key_pre[] = "tokenizer.ggml.pre";
 static const char key_tokens[] = "tokenizer.ggml.tokens";
@@ -117,7 +118,7 @@ static void retype_control(const char *const *text, const size_t *len, int32_t *
     }
 }
 
-/* The kind of vocabulary, and its defaults. */
+/* The kind of vocabulary, and its defaults. In files of gemma 4 the model names the pre-tokenizer. */
 static geodec_status read_kind(const geodec_gguf *g, geodec__vocabulary *v, geodec_err *err)
 {
     const char *model;
@@ -129,12 +130,18 @@ static geodec_status read_kind(const geodec_gguf *g, geodec__vocabulary *v, geod
     } else if (strcmp(model, "gpt2") == 0) {
         v->pre = "default";
         if (geodec_gguf_has(g, key_pre)) GEODEC_PASS(geodec_gguf_get_str(g, key_pre, &v->pre, err));
-        v->add_bos = geodec__pretoken_begins(v->pre);
+    } else if (strcmp(model, model_gemma4) == 0) {
+        v->pre = model_gemma4;
+    } else if (strcmp(model, model_plamo2) == 0) {
+        v->unigram = true;
     } else {
-        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': tokenizer '%.40s' is not supported ('llama' and 'gpt2' are)",
-                    geodec_gguf_path(g), key_model, model);
+        GEODEC_FAIL(GEODEC_UNSUPPORTED,
+                    "%s: key '%s': tokenizer '%.40s' is not supported ('llama', 'gpt2', '%s' and '%s' are)",
+                    geodec_gguf_path(g), key_model, model, model_gemma4, model_plamo2);
     }
+    if (v->pre) v->add_bos = geodec__pretoken_begins(v->pre);
     if (geodec_gguf_has(g, key_add_bos)) GEODEC_PASS(geodec_gguf_get_bool(g, key_add_bos, &v->add_bos, err));
+    if (v->pre && geodec__pretoken_always_begins(v->pre)) v->add_bos = true;
     if (geodec_gguf_has(g, key_add_eos)) GEODEC_PASS(geodec_gguf_get_bool(g, key_add_eos, &v->add_eos, err));
     GEODEC_PASS(named_phi3(g, &v->strip_after, err));
     return GEODEC_OK;
@@ -198,6 +205,13 @@ done:
     return st;
 }
 
+static const char *model_of(const geodec_tokenizer *t)
+{
+    if (t->unigram) return model_plamo2;
+    if (!t->bpe) return "llama";
+    return strcmp(geodec__pretoken_name(t->pre), model_gemma4) == 0 ? model_gemma4 : "gpt2";
+}
+
 geodec_status geodec_tokenizer_put(const geodec_tokenizer *t, geodec_gguf_writer *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -209,15 +223,15 @@ geodec_status geodec_tokenizer_put(const geodec_tokenizer *t, geodec_gguf_writer
         text[i] = t->bytes + t->at[i];
         len[i] = (size_t)t->length[i];
     }
-    GEODEC_TRY(geodec_gguf_put_str(w, key_model, t->bpe ? "gpt2" : "llama", err));
+    GEODEC_TRY(geodec_gguf_put_str(w, key_model, model_of(t), err));
     GEODEC_TRY(geodec_gguf_put_str_array(w, key_tokens, text, len, t->n, err));
     GEODEC_TRY(geodec_gguf_put_f32_array(w, key_scores, t->score, t->n, err));
     GEODEC_TRY(geodec_gguf_put_i32_array(w, key_types, t->type, t->n, err));
     if (t->bpe) GEODEC_TRY(put_merges(t, w, err));
     for (int k = 0; k < 3; k++) GEODEC_TRY(geodec_gguf_put_u32(w, key_special[k], (uint32_t)special[k], err));
-    if (t->bpe || !t->add_bos) GEODEC_TRY(geodec_gguf_put_bool(w, key_add_bos, t->add_bos, err));
+    if (t->bpe || t->unigram || !t->add_bos) GEODEC_TRY(geodec_gguf_put_bool(w, key_add_bos, t->add_bos, err));
     if (t->add_eos) GEODEC_TRY(geodec_gguf_put_bool(w, key_add_eos, t->add_eos, err));
-    if (!t->bpe) GEODEC_TRY(geodec_gguf_put_bool(w, key_prefix, t->add_space_prefix, err));
+    if (!t->bpe && !t->unigram) GEODEC_TRY(geodec_gguf_put_bool(w, key_prefix, t->add_space_prefix, err));
 done:
     GEODEC_FREE(text, len);
     return st;

@@ -22,6 +22,7 @@ static inline bool geodec__is_blank(char c) { return c == ' ' || (c >= '\t' && c
 
 typedef struct geodec__bpe geodec__bpe;           /* bpe.c: merges */
 typedef struct geodec__pretoken geodec__pretoken; /* pretoken.c: compiled patterns that split text into words */
+typedef struct geodec__unigram geodec__unigram;   /* unigram.c: the tokens of the largest sum of scores */
 typedef struct geodec__special geodec__special;   /* special.c: tokens found in text before any other step */
 
 struct geodec_tokenizer {
@@ -41,8 +42,10 @@ struct geodec_tokenizer {
     bool add_space_prefix; /* a mark before non-empty text */
     bool words_apart;      /* no matching piece has a mark after another character: words never merge */
     bool strip_after;      /* blanks after a control token belong to it (phi-3) */
+    bool byte_letters;     /* pieces are bytes in the byte alphabet */
     geodec__bpe *bpe;      /* NULL: SentencePiece scores */
     geodec__pretoken *pre; /* with bpe */
+    geodec__unigram *unigram;
     geodec__special *special;
     char fingerprint[GEODEC_SHA256_HEX];
 };
@@ -56,7 +59,8 @@ typedef struct geodec__vocabulary {
     const int32_t *type;
     int32_t bos, eos, unk;
     bool add_bos, add_eos, add_space_prefix, strip_after;
-    const char *pre; /* pre-tokenizer's name; NULL: SentencePiece */
+    const char *pre; /* pre-tokenizer's name; NULL: SentencePiece, or the largest sum of scores */
+    bool unigram;
     const char *const *merge;
     const size_t *merge_len;
     int64_t n_merges;
@@ -69,6 +73,8 @@ geodec_status geodec__tokenizer_create(const geodec__vocabulary *v, geodec_token
 bool geodec__vocabulary_lists(const char *const *word, size_t n_words, const char *text, size_t n);
 /* End of the word that starts at `at`: the next mark after another character, or n. */
 size_t geodec__vocabulary_word_end(const char *text, size_t at, size_t n);
+/* The text with spaces for marks. Returns the length, at most n. */
+size_t geodec__vocabulary_unmark(const char *text, size_t n, char *out);
 uint64_t geodec__vocabulary_hash(const char *text, size_t n);
 /* Id of the piece text can match, or -1. Control, unknown, byte and unused tokens never match text. */
 int32_t geodec__tokenizer_find(const geodec_tokenizer *t, const char *text, size_t n);
@@ -97,6 +103,7 @@ geodec_status geodec__bpe_encode(const geodec_tokenizer *t, const char *text, si
                                  geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- bpe.c ------------------------------------------------------------------------------------------------------ */
+/* With t->pre. */
 geodec_status geodec__bpe_create(const geodec_tokenizer *t, const geodec__vocabulary *v, geodec__bpe **out,
                                  geodec_err *err) GEODEC_MUST_USE;
 void geodec__bpe_destroy(geodec__bpe *b);
@@ -112,7 +119,10 @@ geodec_status geodec__pretoken_create(const char *name, geodec__pretoken **out, 
 void geodec__pretoken_destroy(geodec__pretoken *p);
 const char *geodec__pretoken_name(const geodec__pretoken *p); /* as in the file */
 bool geodec__pretoken_whole_words(const geodec__pretoken *p); /* a word that is a piece is not merged from bytes */
+bool geodec__pretoken_line_ends(const geodec__pretoken *p);   /* the same for line ends in a row only */
+bool geodec__pretoken_marked(const geodec__pretoken *p);      /* pieces are text with marks, not the byte alphabet */
 bool geodec__pretoken_begins(const char *name);               /* add_bos when the file does not say */
+bool geodec__pretoken_always_begins(const char *name);        /* add_bos whatever the file says */
 typedef struct geodec__word_sink {
     geodec_status (*word)(void *ctx, const char *text, size_t n, geodec_err *err);
     void *ctx;
@@ -138,6 +148,12 @@ typedef struct geodec__prefix {
 } geodec__prefix;
 int32_t geodec__order_next(const geodec_tokenizer *t, const geodec__order *o, const unsigned char *p, size_t room,
                            geodec__prefix *at);
+
+/* ---- unigram.c -------------------------------------------------------------------------------------------------- */
+geodec_status geodec__unigram_create(const geodec_tokenizer *t, geodec__unigram **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec__unigram_destroy(geodec__unigram *u);
+geodec_status geodec__unigram_encode(const geodec_tokenizer *t, const char *text, size_t n, int32_t *ids,
+                                     int64_t *count, geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- special.c -------------------------------------------------------------------------------------------------- */
 typedef struct geodec__part {

@@ -52,6 +52,17 @@ size_t geodec__vocabulary_word_end(const char *text, size_t at, size_t n)
     return n;
 }
 
+size_t geodec__vocabulary_unmark(const char *text, size_t n, char *out)
+{
+    size_t written = 0;
+    for (size_t i = 0; i < n;) {
+        const bool is_mark = n - i >= GEODEC__MARK_BYTES && memcmp(text + i, GEODEC__MARK, GEODEC__MARK_BYTES) == 0;
+        out[written++] = is_mark ? ' ' : text[i];
+        i += is_mark ? GEODEC__MARK_BYTES : 1;
+    }
+    return written;
+}
+
 static geodec_status index_pieces(geodec_tokenizer *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -132,8 +143,8 @@ static void digest(geodec_tokenizer *t)
     geodec_sha256_update(&h, t->score, n * sizeof *t->score);
     geodec_sha256_update(&h, t->length, n * sizeof *t->length);
     for (size_t i = 0; i < n; i++) geodec_sha256_update(&h, t->bytes + t->at[i], (size_t)t->length[i]);
-    if (t->bpe || !t->add_bos || t->add_eos || t->strip_after) {
-        const char *pre = t->bpe ? geodec__pretoken_name(t->pre) : "";
+    if (t->bpe || t->unigram || !t->add_bos || t->add_eos || t->strip_after) {
+        const char *pre = t->bpe ? geodec__pretoken_name(t->pre) : t->unigram ? "unigram" : "";
         const int32_t rules[3] = {t->add_bos, t->add_eos, t->strip_after};
         geodec_sha256_update(&h, rules, sizeof rules);
         geodec_sha256_update(&h, pre, strlen(pre) + 1);
@@ -181,9 +192,11 @@ geodec_status geodec__tokenizer_create(const geodec__vocabulary *v, geodec_token
     GEODEC_TRY(index_pieces(t, err));
     GEODEC_TRY(index_bytes(t, err));
     if (v->pre) {
-        GEODEC_TRY(geodec__bpe_create(t, v, &t->bpe, err));
         GEODEC_TRY(geodec__pretoken_create(v->pre, &t->pre, err));
+        t->byte_letters = !geodec__pretoken_marked(t->pre);
+        GEODEC_TRY(geodec__bpe_create(t, v, &t->bpe, err));
     }
+    if (v->unigram) GEODEC_TRY(geodec__unigram_create(t, &t->unigram, err));
     GEODEC_TRY(geodec__special_create(t, &t->special, err));
     digest(t);
     *out = t;
@@ -216,6 +229,7 @@ void geodec_tokenizer_destroy(geodec_tokenizer *t)
     GEODEC_FREE(t->bytes, t->at, t->length, t->type, t->score, t->slot);
     geodec__bpe_destroy(t->bpe);
     geodec__pretoken_destroy(t->pre);
+    geodec__unigram_destroy(t->unigram);
     geodec__special_destroy(t->special);
     geodec_mem_free(t);
 }

@@ -366,6 +366,7 @@ Test(bpe, words_of_each_family)
     words("afmoe", "ab 12345 \xe0\xb9\x81x", "ab| |12|345| |\xe0\xb9\x81|x");
     words("laguna", "a \nb", "a| |\n|b");
     words("minicpm5", "a  1234", "a|  |123|4");
+    words("gemma4", "a b\n\n c", "a b|\n\n| c");
     /* U+00A0 and U+3000 are white space, U+200B is not; U+31350 is a letter since Unicode 15 */
     words("gpt-2",
           "a\xc2\xa0\xe3\x80\x80"

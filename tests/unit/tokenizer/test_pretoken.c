@@ -142,6 +142,28 @@ Test(pretoken, every_one_of_the_table_has_vectors_and_gives_them)
     geodec_gguf_close(g);
 }
 
+/* Vocabularies of text in place of bytes, without a part of the letters and merged pieces. */
+Test(pretoken, vocabularies_of_text)
+{
+    static const char *const models[] = {"gemma4", "plamo2"};
+    json_t *root = read_vectors("tokens/marked.json");
+    for (int i = 0; i < 2; i++) {
+        char name[40];
+        geodec_err err = {0};
+        geodec_gguf *g = NULL;
+        geodec_tokenizer *t = NULL;
+        (void)snprintf(name, sizeof name, "tokens/%s.gguf", models[i]);
+        test_ok(geodec_gguf_open(test_golden(name), &g, &err), &err);
+        test_ok(geodec_tokenizer_from_gguf(g, &t, &err), &err);
+        const json_t *text = json_object_get(root, "strings"), *ids = json_object_get(root, models[i]);
+        cr_assert(json_array_size(text) > 150 && json_array_size(ids) == json_array_size(text));
+        cr_assert_eq(differing(t, models[i], text, ids), 0);
+        geodec_tokenizer_destroy(t);
+        geodec_gguf_close(g);
+    }
+    json_decref(root);
+}
+
 /* The vectors distinguish the kinds: no two groups have the same ids, and each differs from every other in a string. */
 Test(pretoken, vectors_tell_kinds_apart)
 {

@@ -239,6 +239,7 @@ Test(tokenizer, command_r_vectors) { check_vectors("command-r"); }
 Test(tokenizer, deepseek_coder_vectors) { check_vectors("deepseek-coder"); }
 Test(tokenizer, deepseek_llm_vectors) { check_vectors("deepseek-llm"); }
 Test(tokenizer, falcon_vectors) { check_vectors("falcon"); }
+Test(tokenizer, gemma_4_vectors) { check_vectors("gemma-4"); }
 Test(tokenizer, llama_bpe_vectors) { check_vectors("llama-bpe"); }
 Test(tokenizer, mpt_vectors) { check_vectors("mpt"); }
 Test(tokenizer, phi_3_vectors) { check_vectors("phi-3"); }
