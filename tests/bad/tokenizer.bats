@@ -65,6 +65,7 @@ refused() {
 		wordpiece tokenizer 'bert' is not supported
 		trie tokenizer 'rwkv' is not supported
 		no-merges key 'tokenizer.ggml.merges' is missing
+		empty-merges key 'tokenizer.ggml.merges' is empty
 		gemma-no-merges key 'tokenizer.ggml.merges' is missing
 		plamo-no-scores key 'tokenizer.ggml.scores' is missing
 		no-tokens key 'tokenizer.ggml.tokens' is missing

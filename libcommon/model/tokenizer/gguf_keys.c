@@ -147,6 +147,18 @@ static geodec_status read_kind(const geodec_gguf *g, geodec__vocabulary *v, geod
     return GEODEC_OK;
 }
 
+/* Without merges text gives its characters only: a vocabulary with more pieces has lost them. */
+static geodec_status check_unmerged(const geodec_gguf *g, const char *const *text, const size_t *len,
+                                    const int32_t *type, int64_t n, geodec_err *err)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (type[i] == GEODEC_TOKEN_NORMAL && len[i] > 0 &&
+            (size_t)geodec__encode_utf8((const unsigned char *)text[i], len[i]) != len[i])
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s' is empty, and token %lld is longer than a character",
+                        geodec_gguf_path(g), key_merges, (long long)i);
+    return GEODEC_OK;
+}
+
 geodec_status geodec_tokenizer_from_gguf(const geodec_gguf *g, geodec_tokenizer **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -166,6 +178,7 @@ geodec_status geodec_tokenizer_from_gguf(const geodec_gguf *g, geodec_tokenizer 
     retype_control(text, len, type, n);
     GEODEC_TRY(read_special(g, !v.pre, type, (int32_t)n, special, err));
     if (v.pre) GEODEC_TRY(read_strings(g, key_merges, &merge, &merge_len, &v.n_merges, err));
+    if (v.pre && v.n_merges == 0) GEODEC_TRY(check_unmerged(g, text, len, type, n, err));
     v.n = (int32_t)n;
     v.text = text;
     v.len = len;
