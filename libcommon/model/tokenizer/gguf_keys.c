@@ -14,8 +14,10 @@ static const char key_merges[] = "tokenizer.ggml.merges";
 static const char key_prefix[] = "tokenizer.ggml.add_space_prefix";
 static const char key_add_bos[] = "tokenizer.ggml.add_bos_token";
 static const char key_add_eos[] = "tokenizer.ggml.add_eos_token";
-static const char *const key_special[3] = {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id",
-                                           "tokenizer.ggml.unknown_token_id"};
+enum { BOS, EOS, UNK, EOT, EOM, N_SPECIAL };
+static const char *const key_special[N_SPECIAL] = {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id",
+                                                   "tokenizer.ggml.unknown_token_id", "tokenizer.ggml.eot_token_id",
+                                                   "tokenizer.ggml.eom_token_id"};
 
 static geodec_status require(const geodec_gguf *g, const char *key, geodec_err *err)
 {
@@ -25,13 +27,13 @@ static geodec_status require(const geodec_gguf *g, const char *key, geodec_err *
 
 /* 4294967295 means "none". Without a key SentencePiece has 1, 2, 0 if those tokens have the right type; others have
  * none. */
-static geodec_status read_special(const geodec_gguf *g, bool spm, const int32_t *type, int32_t n, int32_t special[3],
-                                  geodec_err *err)
+static geodec_status read_special(const geodec_gguf *g, bool spm, const int32_t *type, int32_t n,
+                                  int32_t special[N_SPECIAL], geodec_err *err)
 {
-    static const int32_t usual[3] = {1, 2, 0};
-    for (int k = 0; k < 3; k++) {
-        const int32_t wanted = k == 2 ? GEODEC_TOKEN_UNKNOWN : GEODEC_TOKEN_CONTROL;
-        special[k] = spm && usual[k] < n && type[usual[k]] == wanted ? usual[k] : -1;
+    static const int32_t usual[] = {[BOS] = 1, [EOS] = 2, [UNK] = 0};
+    for (int k = 0; k < N_SPECIAL; k++) {
+        const int32_t wanted = k == UNK ? GEODEC_TOKEN_UNKNOWN : GEODEC_TOKEN_CONTROL;
+        special[k] = spm && k <= UNK && usual[k] < n && type[usual[k]] == wanted ? usual[k] : -1;
         if (!geodec_gguf_has(g, key_special[k])) continue;
         int64_t v;
         GEODEC_PASS(geodec_gguf_get_i64(g, key_special[k], &v, err));
@@ -102,17 +104,18 @@ static geodec_status named_phi3(const geodec_gguf *g, bool *yes, geodec_err *err
  * be able to write them, so they count as control tokens (as in llama.cpp). */
 static void retype_control(const char *const *text, const size_t *len, int32_t *type, int64_t n)
 {
-    static const char *const control[] = {GEODEC__TURN_ENDS, "<|return|>",    "<|call|>",       "_<EOT>",
-                                          "[EOT]",           "[EOS]",         "<eos>",          "<end_of_utterance>",
-                                          "<|fim_prefix|>",  "<fim-prefix>",  "<fim_prefix>",   "<|fim_suffix|>",
-                                          "<fim-suffix>",    "<fim_suffix>",  "<|fim_middle|>", "<fim-middle>",
-                                          "<fim_middle>",    "<|fim_pad|>",   "<fim-pad>",      "<fim_pad>",
-                                          "<|fim_repo|>",    "<|repo_name|>", "<fim-repo>",     "<reponame>",
-                                          "<|file_sep|>",    "<PRE>",         "<SUF>",          "<MID>",
-                                          "<PAD>",           "[PAD]",         "<REPO>"};
+    static const char *const control[] = {
+        GEODEC__TURN_ENDS, "<|fim_prefix|>", "<fim-prefix>",  "<fim_prefix>", "<|fim_suffix|>", "<fim-suffix>",
+        "<fim_suffix>",    "<|fim_middle|>", "<fim-middle>",  "<fim_middle>", "<|fim_pad|>",    "<fim-pad>",
+        "<fim_pad>",       "<|fim_repo|>",   "<|repo_name|>", "<fim-repo>",   "<reponame>",     "<|file_sep|>",
+        "<PRE>",           "<SUF>",          "<MID>",         "<PAD>",        "[PAD]",          "<REPO>"};
+    bool gemma_tool = false;
+    for (int64_t i = 0; i < n && !gemma_tool; i++)
+        gemma_tool = len[i] == strlen(GEODEC__GEMMA_TOOL) && memcmp(text[i], GEODEC__GEMMA_TOOL, len[i]) == 0;
     for (int64_t i = 0; i < n; i++) {
         if (type[i] != GEODEC_TOKEN_NORMAL && type[i] != GEODEC_TOKEN_USER) continue;
         if (len[i] < 4 || len[i] > 32 || !strchr("<[_", text[i][0])) continue;
+        if (gemma_tool && len[i] == 4 && memcmp(text[i], "</s>", 4) == 0) continue;
         if (geodec__vocabulary_lists(control, sizeof control / sizeof *control, text[i], len[i]))
             type[i] = GEODEC_TOKEN_CONTROL;
     }
@@ -166,7 +169,7 @@ geodec_status geodec_tokenizer_from_gguf(const geodec_gguf *g, geodec_tokenizer 
     const char **text = NULL, **merge = NULL;
     size_t *len = NULL, *merge_len = NULL;
     float *score = NULL;
-    int32_t *type = NULL, special[3];
+    int32_t *type = NULL, special[N_SPECIAL];
     int64_t n = 0;
     GEODEC_TRY(read_kind(g, &v, err));
     GEODEC_TRY(read_strings(g, key_tokens, &text, &len, &n, err));
@@ -184,9 +187,10 @@ geodec_status geodec_tokenizer_from_gguf(const geodec_gguf *g, geodec_tokenizer 
     v.len = len;
     v.score = score;
     v.type = type;
-    v.bos = special[0];
-    v.eos = special[1];
-    v.unk = special[2];
+    v.bos = special[BOS];
+    v.eos = special[EOS];
+    v.unk = special[UNK];
+    v.other_end = special + EOT;
     v.merge = merge;
     v.merge_len = merge_len;
     GEODEC_TRY_MSG(geodec__tokenizer_create(&v, out, err), "%s", geodec_gguf_path(g));
@@ -230,7 +234,7 @@ geodec_status geodec_tokenizer_put(const geodec_tokenizer *t, geodec_gguf_writer
     geodec_status st = GEODEC_OK;
     const char **text = NULL;
     size_t *len = NULL;
-    const int32_t special[3] = {t->bos, t->eos, t->unk};
+    const int32_t special[N_SPECIAL] = {t->bos, t->eos, t->unk, t->other_end[0], t->other_end[1]};
     GEODEC_NEW_EACH(t->n, text, len);
     for (int32_t i = 0; i < t->n; i++) {
         text[i] = t->bytes + t->at[i];
@@ -241,7 +245,8 @@ geodec_status geodec_tokenizer_put(const geodec_tokenizer *t, geodec_gguf_writer
     GEODEC_TRY(geodec_gguf_put_f32_array(w, key_scores, t->score, t->n, err));
     GEODEC_TRY(geodec_gguf_put_i32_array(w, key_types, t->type, t->n, err));
     if (t->bpe) GEODEC_TRY(put_merges(t, w, err));
-    for (int k = 0; k < 3; k++) GEODEC_TRY(geodec_gguf_put_u32(w, key_special[k], (uint32_t)special[k], err));
+    for (int k = 0; k < N_SPECIAL; k++)
+        if (k <= UNK || special[k] >= 0) GEODEC_TRY(geodec_gguf_put_u32(w, key_special[k], (uint32_t)special[k], err));
     if (t->bpe || t->unigram || !t->add_bos) GEODEC_TRY(geodec_gguf_put_bool(w, key_add_bos, t->add_bos, err));
     if (t->add_eos) GEODEC_TRY(geodec_gguf_put_bool(w, key_add_eos, t->add_eos, err));
     if (!t->bpe && !t->unigram) GEODEC_TRY(geodec_gguf_put_bool(w, key_prefix, t->add_space_prefix, err));

@@ -16,7 +16,10 @@ enum { GEODEC__MAX_PIECE = 4096, GEODEC__MARK_BYTES = 3 };
 /* Control tokens that end a turn or a text in some model. */
 #define GEODEC__TURN_ENDS                                                                                              \
     "</s>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>",  \
-        "<EOT>", GEODEC__DEEPSEEK_END
+        "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<eos>", "<end_of_utterance>", "<|return|>", "<|call|>", "<|calls|>",     \
+        "<|flush|>", "<turn|>", GEODEC__GEMMA_TOOL, "[e~[", GEODEC__DEEPSEEK_END
+/* a vocabulary with this token has "</s>" as ordinary text */
+#define GEODEC__GEMMA_TOOL "<|tool_response>"
 
 static inline bool geodec__is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
@@ -35,6 +38,8 @@ struct geodec_tokenizer {
     int64_t slot_mask;
     int32_t byte_id[256]; /* of byte tokens <0xXX>; -1 = none */
     int32_t bos, eos, unk;
+    int32_t other_end[2];  /* the end of a turn and of a message by the file's keys, -1 = none */
+    uint8_t *ends;         /* [n] whether the token ends a text or a turn */
     int32_t n_twins;       /* tokens whose piece is that of a later one, or byte tokens of the same byte */
     size_t longest;        /* of all pieces */
     size_t longest_match;  /* of those that text can match */
@@ -58,6 +63,7 @@ typedef struct geodec__vocabulary {
     const float *score;
     const int32_t *type;
     int32_t bos, eos, unk;
+    const int32_t *other_end; /* [2] as in a tokenizer, or NULL */
     bool add_bos, add_eos, add_space_prefix, strip_after;
     const char *pre; /* pre-tokenizer's name; NULL: SentencePiece, or the largest sum of scores */
     bool unigram;

@@ -579,6 +579,38 @@ Test(bpe, rules_of_files)
     cr_assert_null(t);
 }
 
+/* Which of the tokens end a turn, as a row of 0 and 1. */
+static void ends(const char *const *text, int32_t n, const char *want)
+{
+    vocab v;
+    geodec_err err = {0};
+    geodec_tokenizer *t = NULL;
+    char got[16] = "";
+    start(&v);
+    const int32_t first = v.n;
+    for (int32_t i = 0; i < n; i++) add(&v, text[i], i % 2 ? GEODEC_TOKEN_USER : GEODEC_TOKEN_NORMAL);
+    merge(&v, "a", "b");
+    test_ok(from_keys(&v, "gpt2", "gpt-2", NULL, -1, &t, &err), &err);
+    for (int32_t i = 0; i < n; i++) got[i] = geodec_tokenizer_is_end(t, first + i) ? '1' : '0';
+    cr_assert_str_eq(got, want, "%s: %s", text[0], got);
+    geodec_tokenizer_destroy(t);
+}
+
+/* Tokens of chat formats that end a turn, of any type in the file, and the two that do not beside certain others. */
+Test(bpe, ends_of_turns)
+{
+    static const char *const harmony[] = {"<|call|>", "<|end|>", "<|return|>", "<|start|>"},
+                             *const solar[] = {"<|calls|>", "<|end|>", "<|flush|>"},
+                             *const phi[] = {"<|end|>", "<|user|>"},
+                             *const gemma[] = {"<turn|>", "</s>", "<|tool_response>", "<|turn>", "<eos>"},
+                             *const others[] = {"[e~[", "[EOS]", "[EOT]", "</s>", "<end_of_utterance>", "_<EOT>"};
+    ends(harmony, 4, "1010");
+    ends(solar, 3, "101");
+    ends(phi, 2, "10");
+    ends(gemma, 5, "10101");
+    ends(others, 6, "111111");
+}
+
 Test(bpe, refuses_merges_that_are_none)
 {
     static const char *const bad[] = {"", "ab", "a ", " ab", "a"};

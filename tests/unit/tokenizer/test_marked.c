@@ -184,6 +184,7 @@ Test(marked, merges_go_over_whole_lines_and_bytes_fill_gaps)
     EXPECT(other, "a\n\n\nb", a, line, line, line, b); /* that rule is gemma's */
     EXPECT(t, "a<turn|>", a, '<', 't', 'u', 'r', 'n', '|', '>');
     EXPECT_PARSED(t, " a<turn|> a", mark_a, end, mark_a);
+    cr_assert(geodec_tokenizer_is_end(t, end) && !geodec_tokenizer_is_end(t, a));
     check_any_bytes(t);
     geodec_tokenizer_destroy(t);
     geodec_tokenizer_destroy(other);
@@ -307,6 +308,8 @@ static geodec_status from_keys(const vocab *v, const char *model, const char *pr
     if (v->n_merges)
         test_ok(geodec_gguf_put_str_array(w, "tokenizer.ggml.merges", v->merge, v->merge_len, v->n_merges, err), err);
     test_ok(geodec_gguf_put_u32(w, "tokenizer.ggml.bos_token_id", 65, err), err);
+    test_ok(geodec_gguf_put_u32(w, "tokenizer.ggml.eot_token_id", 66, err), err);
+    test_ok(geodec_gguf_put_u32(w, "tokenizer.ggml.eom_token_id", UINT32_MAX, err), err);
     if (add_bos >= 0) test_ok(geodec_gguf_put_bool(w, "tokenizer.ggml.add_bos_token", add_bos != 0, err), err);
     test_ok(geodec_gguf_writer_commit(w, err), err);
     test_ok(geodec_gguf_open(path, &g, err), err);
@@ -330,6 +333,7 @@ static void check_rewritten(const geodec_tokenizer *t, const char *model)
     cr_assert_str_eq(written, model);
     test_ok(geodec_tokenizer_from_gguf(g, &back, &err), &err);
     cr_assert_str_eq(geodec_tokenizer_fingerprint(back), geodec_tokenizer_fingerprint(t));
+    cr_assert(geodec_tokenizer_is_end(back, 66) && !geodec_tokenizer_is_end(back, 67));
     geodec_gguf_close(g);
     geodec_tokenizer_destroy(back);
 }
