@@ -1,7 +1,8 @@
 """marked.py PEER OUT: token vectors by the peer of the vocabularies that are text in place of bytes.
 
 OUT/gemma4.gguf merges by rank over lines, OUT/plamo2.gguf has pieces with scores. A part of the letters and of the
-merged pieces is left out, so that bytes stand for them. OUT/marked.json: "strings", and the ids of each file."""
+merged pieces is left out, so that bytes stand for them. OUT/marked.json: the ids of each file for the strings of
+pretoken.json."""
 import json
 import os
 import random
@@ -13,7 +14,7 @@ from goldens import tokens
 from models import learn
 from pretoken import all_strings
 
-MARK, MERGES, LONGEST = "\u2581", 900, 12
+MARK, MERGES, LONGEST = "\u2581", 500, 12
 
 
 def put(g, model, special, pieces, types, scores):
@@ -61,11 +62,10 @@ if __name__ == "__main__":
     strings = all_strings()
     scratch = os.path.join(out, "scratch")
     with open(os.path.join(out, "marked.json"), "w") as f:
-        f.write('{"strings":%s' % json.dumps(strings, separators=(",", ":")))
         for make in (gemma4, plamo2):
             path = os.path.join(out, make.__name__ + ".gguf")
             make(path, strings)
             ids = tokens(peer, path, strings, False, scratch)
-            f.write(',\n"%s":%s' % (make.__name__, json.dumps(ids, separators=(",", ":"))))
+            f.write('%s"%s":%s' % ("{" if make is gemma4 else ",\n", make.__name__, json.dumps(ids, separators=(",", ":"))))
         f.write("}\n")
     os.remove(scratch)

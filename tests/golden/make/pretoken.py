@@ -2,7 +2,7 @@
 
 OUT/pretoken.gguf is a seeded vocabulary of byte pairs, merged from the strings below as wholes, across every place where
 a pre-tokenizer may cut: where one does cut, other tokens come out. OUT/pretoken.json: "strings", and "vectors", groups
-of names with the same ids."""
+of names with the same ids; null stands for the ids that the first group has for the string."""
 import json
 import os
 import random
@@ -72,10 +72,12 @@ if __name__ == "__main__":
     peer, table, out = sys.argv[1:]
     strings = all_strings()
     merges = whole_merges(strings)
-    scratch, groups = os.path.join(out, "scratch"), {}
+    scratch, groups, first = os.path.join(out, "scratch"), {}, None
     for name in names_of(table):
         vocabulary(scratch + ".gguf", name, merges)
         ids = tokens(peer, scratch + ".gguf", strings, False, scratch)
+        first = first or ids
+        ids = ids if ids == first else [None if a == b else a for a, b in zip(ids, first)]
         groups.setdefault(json.dumps(ids, separators=(",", ":")), []).append(name)
     vocabulary(os.path.join(out, "pretoken.gguf"), "gpt-2", merges)
     with open(os.path.join(out, "pretoken.json"), "w") as f:
