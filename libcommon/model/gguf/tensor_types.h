@@ -69,7 +69,19 @@
         (6, 16, 32, 0, false, SIGNED, 208, -1, 192, 16, 128, 0))                                \
     ROW(X, TQ1_0,  tq1_0,   34, 256,  54, SEARCHED,  65504.0f,            Q4_0,  36, DECODED, ())\
     ROW(X, TQ2_0,  tq2_0,   35, 256,  66, SEARCHED,  65504.0f,            Q4_0,  37, INTEGERS,  \
-        (2, 32, 1, 0, false, NONE, 64, -1, -1, 0, -1, 0))
+        (2, 32, 1, 0, false, NONE, 64, -1, -1, 0, -1, 0))                                       \
+    ROW(X, IQ4_XS, iq4_xs,  23, 256, 136, READ_ONLY, 0,                   F16,   -1, DECODED, ())\
+    ROW(X, MXFP4,  mxfp4,   39,  32,  17, READ_ONLY, 0,                   F16,   -1, DECODED, ())\
+    ROW(X, NVFP4,  nvfp4,   40,  64,  36, READ_ONLY, 0,                   F16,   -1, DECODED, ())\
+    ROW(X, IQ3_S,  iq3_s,   21, 256, 110, READ_ONLY, 0,                   F16,   -1, DECODED, ())\
+    ROW(X, IQ3_XXS,iq3_xxs, 18, 256,  98, READ_ONLY, 0,                   F16,   -1, DECODED, ())\
+    ROW(X, IQ2_S,  iq2_s,   22, 256,  82, READ_ONLY, 0,                   F16,   -1, DECODED, ())\
+    ROW(X, IQ2_XS, iq2_xs,  17, 256,  74, READ_ONLY, 0,                   F16,   -1, DECODED, ())\
+    ROW(X, IQ2_XXS,iq2_xxs, 16, 256,  66, READ_ONLY, 0,                   F16,   -1, DECODED, ())\
+    ROW(X, IQ1_M,  iq1_m,   29, 256,  56, READ_ONLY, 0,                   F16,   -1, DECODED, ())\
+    ROW(X, IQ1_S,  iq1_s,   19, 256,  50, READ_ONLY, 0,                   F16,   -1, DECODED, ())\
+    ROW(X, Q2_0,   q2_0,    42,  64,  18, READ_ONLY, 0,                   F16,   -1, DECODED, ())\
+    ROW(X, Q1_0,   q1_0,    41, 128,  18, READ_ONLY, 0,                   F16,   -1, DECODED, ())
 /* clang-format on */
 
 #define GEODEC__TYPE_NUMBER(X, NAME, name, number, ...) GEODEC_GGML_##NAME = (number),
