@@ -72,9 +72,9 @@
     ROW(X, TQ1_0,  tq1_0,   34, 256,  54, SEARCHED,  65504.0f,            Q4_0,  36, DECODED, ())\
     ROW(X, TQ2_0,  tq2_0,   35, 256,  66, SEARCHED,  65504.0f,            Q4_0,  37, INTEGERS,  \
         (2, 32, 1, 0, false, NONE, 64, -1, -1, 0, -1, 0))                                       \
-    ROW(X, IQ4_XS, iq4_xs,  23, 256, 136, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
+    ROW(X, IQ4_XS, iq4_xs,  23, 256, 136, SEARCHED,  24 * 88 * 65504.0f,  Q4_0,  30, INTEGERS,  \
         (4, 32, 128, 0, GEODEC__LEVELS_IQ4, SIGNED, -1, -1, -1, 0, -1, -1))                     \
-    ROW(X, MXFP4,  mxfp4,   39,  32,  17, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
+    ROW(X, MXFP4,  mxfp4,   39,  32,  17, SEARCHED,  0x1p127f,            F16,   38, INTEGERS,  \
         (4, 32, 12, 0, GEODEC__LEVELS_E2M1, E8M0, -1, -1, -1, 0, -1, -1))                       \
     ROW(X, NVFP4,  nvfp4,   40,  64,  36, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
         (4, 16, 12, 0, GEODEC__LEVELS_E2M1, E4M3, -1, -1, -1, 0, -1, -1))                       \
