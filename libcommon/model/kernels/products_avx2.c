@@ -108,6 +108,13 @@ static inline ivec p_sum(part a, int times)
 }
 static inline ivec i_add(ivec a, ivec b) { return (ivec){_mm256_add_epi32(a.lo, b.lo), _mm256_add_epi32(a.hi, b.hi)}; }
 
+/* Sums of parts, one after the other: otherwise all parts go to memory first. */
+static inline __attribute__((always_inline)) ivec i_keep(ivec a)
+{
+    __asm__("" : "+x"(a.lo), "+x"(a.hi));
+    return a;
+}
+
 #define OWN_LARGEST
 static inline int32_t largest(const float *x)
 {

@@ -2,7 +2,7 @@
  * Included by products_scalar.c, products_avx2.c and products_vnni.c after they define
  *   fvec  f_half(p) 16 binary16  f_u8(p) f_i8(p) 16 bytes  f_u4(p, shift) 4 bits of them
  *         f_e8m0(p) f_e4m3(p) 16 bytes as geodec__e8m0_half and geodec__e4m3_half read them
- *   ivec  i_set1 i_add i_float, 16 sums
+ *   ivec  i_set1 i_add i_float, 16 sums; i_keep(a) is a, computed before what follows
  *   codes c_load(p) 64 bytes; c_field(v, from, to, mask) bits `from`.. of every byte moved to `to`.., others zero;
  *         c_or; c_levels(levels, offset, v) the levels of codes, as p_dot wants them; c_bytes(v) codes of 8 bits
  *         likewise
@@ -170,8 +170,8 @@ INLINE void group_rows(const shape f, const int T, const codes *c, const int h, 
         for (int r = 0; r < T; r++) {
             ivec l = p_sum(sum[r * P], 1);
             if (P == 3) l = i_add(l, p_sum(sum[r * P + 1], 254));
-            low[r] = first ? i_add(low[r], l) : l;
-            if (P == 3) high[r] = first ? i_add(high[r], p_sum(sum[r * P + 2], 1)) : p_sum(sum[r * P + 2], 1);
+            low[r] = i_keep(first ? i_add(low[r], l) : l);
+            if (P == 3) high[r] = i_keep(first ? i_add(high[r], p_sum(sum[r * P + 2], 1)) : p_sum(sum[r * P + 2], 1));
         }
     }
     UNROLL

@@ -60,6 +60,7 @@ static inline part p_dot(bool wide, part sum, codes c, const int8_t *q)
 }
 static inline ivec p_sum(part a, int times) { LANES(ivec, 16, a.x[l] * times); }
 static inline ivec i_add(ivec a, ivec b) { LANES(ivec, 16, a.x[l] + b.x[l]); }
+static inline ivec i_keep(ivec a) { return a; }
 
 static inline void to_integers(const float *x, float factor, int32_t v[32])
 {

@@ -69,6 +69,7 @@ static inline ivec p_sum(part a, int times)
     return times == 1 ? a : _mm512_sub_epi32(_mm512_slli_epi32(a, 8), _mm512_slli_epi32(a, 1)); /* 254 */
 }
 static inline ivec i_add(ivec a, ivec b) { return _mm512_add_epi32(a, b); }
+static inline ivec i_keep(ivec a) { return a; }
 
 /* The conversion rounds to nearest, ties to even. */
 static inline void to_integers(const float *x, float factor, int32_t v[32])
