@@ -125,6 +125,7 @@ static geodec_status bind_recurrence(binder *b, int32_t i, geodec__layer *l)
     GEODEC_PASS(bind_matrix(b, i, "recur_v.weight", d, d, 1, &l->v));
     GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "recur_norm.weight", d, &l->read_norm));
     GEODEC_PASS(bind_matrix(b, i, "recur_output.weight", d, d, 1, &l->o));
+    l->recurrent = (geodec__recurrent){.how = GEODEC__MIXER_DECAY, .shape = {.d = d, .r = r, .share = 1, .keys = 1}};
     return GEODEC_OK;
 }
 
@@ -474,14 +475,35 @@ done:
     return st;
 }
 
+bool geodec__model_recurs(const geodec_model *m)
+{
+    for (int32_t i = 0; m->layer && i < m->config.n_layer; i++)
+        if (geodec__layer_recurs(&m->layer[i])) return true;
+    return false;
+}
+
 void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx)
 {
     const int64_t experts = m->config.n_expert > 0 ? m->config.n_expert : 1;
     for (int32_t i = 0; m->layer && i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
-        const geodec__matrix *const single[] = {
-            &l->q,      &l->k,           &l->v,         &l->o,           &l->decay,
-            &l->router, &l->shared_gate, &l->shared_up, &l->shared_down, &l->shared_factor};
+        const geodec__matrix *const single[] = {&l->q,
+                                                &l->k,
+                                                &l->v,
+                                                &l->o,
+                                                &l->decay,
+                                                &l->router,
+                                                &l->shared_gate,
+                                                &l->shared_up,
+                                                &l->shared_down,
+                                                &l->shared_factor,
+                                                &l->recurrent.in,
+                                                &l->recurrent.gate,
+                                                &l->recurrent.alpha,
+                                                &l->recurrent.beta,
+                                                &l->recurrent.x,
+                                                &l->recurrent.dt,
+                                                &l->recurrent.out};
         const geodec__matrix *const many[] = {&l->gate, &l->up, &l->down};
         for (size_t k = 0; k < sizeof single / sizeof *single; k++)
             if (single[k]->data) fn(ctx, single[k]);

@@ -4,6 +4,7 @@
 
 #include "kernels/matrix_internal.h"
 #include "session/model.h"
+#include "session/recurrent_internal.h"
 #include "streaming/store.h"
 
 #include <pthread.h>
@@ -22,6 +23,7 @@ typedef struct geodec__layer {
     /* A recurrent layer: q, k [recur_rank][d_model], v, o and decay [d_model][d_model]. decay data NULL: attention. */
     geodec__matrix decay;
     const float *decay_bias, *read_norm; /* [pad(d_model)] of the gates; of what is read from the state */
+    geodec__recurrent recurrent;         /* in place of attention, unless it is beside it */
     const float *router_bias;            /* [3 or 6] of a torus; NULL with scores */
     const float *expert_place;           /* [n_expert][3] positions on the torus */
     geodec__matrix router;               /* data NULL in a dense layer */
@@ -36,6 +38,12 @@ typedef struct geodec__layer {
     int32_t window; /* keys visible: the row itself and window - 1 before it; 0 = all */
     int32_t rope;   /* which table of angles: 0 or 1 (gemma3's sliding layers) */
 } geodec__layer;
+
+static inline bool geodec__layer_recurs(const geodec__layer *l) { return l->recurrent.how != GEODEC__MIXER_NONE; }
+static inline bool geodec__layer_attends(const geodec__layer *l)
+{
+    return l->q.data && (!geodec__layer_recurs(l) || l->recurrent.beside);
+}
 
 /* Layouts into which matrices are moved (prepare_internal.h). */
 typedef enum geodec__prepare_kind {
@@ -72,6 +80,8 @@ struct geodec_model {
     struct geodec__streamed *streamed;   /* experts on disk (streamed.h), NULL: resident */
 };
 
+/* Whether any layer is recurrent. */
+bool geodec__model_recurs(const geodec_model *m);
 /* GEODEC_UNSUPPORTED for a model whose experts are not in memory: every user of their matrices calls it first. */
 geodec_status geodec__model_resident(const geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 
