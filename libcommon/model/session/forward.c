@@ -175,6 +175,10 @@ static void mix(geodec_session *s, const geodec__layer *l, int32_t index, int64_
 {
     row_work w = {.s = s, .fn = adjust_row, .n = n, .layer = l, .index = index};
     const float *const *x[3];
+    if (!geodec__layer_attends(l) && l->recurrent.how != GEODEC__MIXER_DECAY) {
+        geodec__recurrent_run(s, index, n, chain);
+        return;
+    }
     project(s, l, GEODEC_SLOT_Q, 3, n, x);
     s->job[0] = geodec__job_of(l->q, x[0], s->query_row, n);
     s->job[1] = geodec__job_of(l->k, x[1], s->key_row, n);
@@ -211,6 +215,7 @@ void geodec__forward_attend(geodec_session *s, int32_t index, int64_t n, bool ch
     project(s, l, GEODEC_SLOT_O, 1, n, x);
     s->job[0] = geodec__job_of(l->o, x[0], s->down_row, n);
     geodec__jobs_run(s, 1);
+    if (l->recurrent.beside) geodec__recurrent_beside(s, index, n, chain);
     row_work w = {.s = s,
                   .fn = finish_row,
                   .n = n,
