@@ -409,17 +409,41 @@ static void geglu(float *gate, const float *up, int64_t n)
 }
 
 /* The order of the sums is explicit, so vectorisation keeps the bits. */
-static void rms_norm(const float *x, const float *w, int64_t n, float eps, float *y)
+INLINE double eight_sums(const double *sum)
+{
+    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+}
+
+static double sum_squares(const float *x, int64_t n)
 {
     double sum[8] = {0};
     int64_t i = 0;
     for (; i + 8 <= n; i += 8)
         for (int l = 0; l < 8; l++) sum[l] += (double)x[i + l] * (double)x[i + l];
     for (int l = 0; i < n; i++, l++) sum[l & 7] += (double)x[i] * (double)x[i];
-    const double total = ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
-    const float scale = (float)(1.0 / sqrt(total / (double)n + (double)eps));
-    for (i = 0; i + 16 <= n; i += 16) f_store(y + i, f_mul(f_mul(f_load(x + i), f_set1(scale)), f_load(w + i)));
+    return eight_sums(sum);
+}
+
+static void rms_norm(const float *x, const float *w, int64_t n, float eps, float *y)
+{
+    const float scale = (float)(1.0 / sqrt(sum_squares(x, n) / (double)n + (double)eps));
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16) f_store(y + i, f_mul(f_mul(f_load(x + i), f_set1(scale)), f_load(w + i)));
     for (; i < n; i++) y[i] = x[i] * scale * w[i];
+}
+
+static void layer_norm(const float *x, const float *w, const float *b, int64_t n, float eps, float *y)
+{
+    double sum[8] = {0};
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int l = 0; l < 8; l++) sum[l] += (double)x[i + l];
+    for (int l = 0; i < n; i++, l++) sum[l & 7] += (double)x[i];
+    const float mean = (float)(eight_sums(sum) / (double)n);
+    for (i = 0; i < n; i++) y[i] = x[i] - mean;
+    const float scale = (float)(1.0 / sqrt(sum_squares(y, n) / (double)n + (double)eps));
+    for (i = 0; i < n; i++) y[i] = y[i] * scale * w[i];
+    for (i = 0; b && i < n; i++) y[i] += b[i];
 }
 
 INLINE float sum_lanes(fvec s)
@@ -457,6 +481,7 @@ const geodec__kernels KERNELS = {
     .swiglu = swiglu,
     .geglu = geglu,
     .rms_norm = rms_norm,
+    .layer_norm = layer_norm,
     .softcap = softcap,
     .softmax = softmax,
     .attend_block = attend_block,

@@ -86,6 +86,9 @@ typedef struct geodec__kernels {
     void (*geglu)(float *gate, const float *up, int64_t n);
     /* y = x / rms(x) * w; the sum of squares in double, eight partial sums in fixed order. y may be x. */
     void (*rms_norm)(const float *x, const float *w, int64_t n, float eps, float *y);
+    /* y = (x - mean) / sqrt(mean of (x - mean)^2 + eps) * w + b; both sums in double as above, x - mean rounded to
+     * float32 before it is squared. b NULL: none. y may be x. */
+    void (*layer_norm)(const float *x, const float *w, const float *b, int64_t n, float eps, float *y);
     /* x[i] = exp(x[i] - max x), returns the sum; x has pad(n) values */
     float (*softmax)(float *x, int64_t n);
     /* x[i] = cap tanh(x[i] / cap) */

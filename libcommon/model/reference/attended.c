@@ -98,9 +98,9 @@ static geodec_status one_query(const geodec__ref_tape *tape, const geodec__layer
     row.n = t + 1;
     row.first = t;
     row.angles[0].n = row.angles[1].n = t + 1;
-    GEODEC_TRY(geodec__reference_project_vjp(&row, l, &l->q, l->q_norm, c->n_head, tape->q0, k, gq, part, gz, err));
-    GEODEC_TRY(geodec__reference_project_vjp(&row, l, &l->k, l->k_norm, c->n_kv_head, tape->k0, k, gk, part, gz, err));
-    geodec__reference_norm_vjp(1, d, (double)c->rms_eps, l->attn_norm, tape->x + t * d, k, gz, gz);
+    GEODEC_TRY(geodec__reference_project_vjp(&row, l, &l->q, &l->q_norm, c->n_head, tape->q0, k, gq, part, gz, err));
+    GEODEC_TRY(geodec__reference_project_vjp(&row, l, &l->k, &l->k_norm, c->n_kv_head, tape->k0, k, gk, part, gz, err));
+    geodec__reference_norm_vjp(1, &l->attn_norm, tape->x + t * d, k, gz, gz);
     for (int64_t i = 0; i < pairs * H; i++) {
         if (gscore) memcpy(gscore + i * d, gz + 2 * i * d, (size_t)d * sizeof *gz);
         if (gweight) memcpy(gweight + i * d, gz + (2 * i + 1) * d, (size_t)d * sizeof *gz);

@@ -62,7 +62,7 @@ geodec_status geodec__reference_feed(geodec__ref_tape *t, const geodec__layer *l
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n, d = c->d_model;
     memcpy(t->middle, x, (size_t)(n * d) * sizeof *x);
-    geodec__reference_norm(n, d, (double)c->rms_eps, l->ffn_norm, x, t->z);
+    geodec__reference_norm(n, &l->ffn_norm, x, t->z);
     if (l->router.data) {
         GEODEC_PASS(geodec__reference_experts(t, l, err));
         GEODEC_PASS(geodec__reference_shared(t, l, err));
@@ -71,8 +71,8 @@ geodec_status geodec__reference_feed(geodec__ref_tape *t, const geodec__layer *l
         GEODEC_PASS(geodec__reference_ffn_run(t->r, &f, t->z, t->hidden, t->ffn_out, err));
     }
     geodec__reference_scale(t, n * d, t->ffn_out);
-    if (l->ffn_post_norm) { /* z is no longer needed */
-        geodec__reference_norm(n, d, (double)c->rms_eps, l->ffn_post_norm, t->ffn_out, t->z);
+    if (l->ffn_post_norm.weight) { /* z is no longer needed */
+        geodec__reference_norm(n, &l->ffn_post_norm, t->ffn_out, t->z);
         geodec__reference_add(n * d, t->z, x);
     } else {
         geodec__reference_add(n * d, t->ffn_out, x);
@@ -89,7 +89,7 @@ geodec_status geodec__reference_feed_jvp(const geodec__ref_tape *t, const geodec
     double *dz = NULL;
     GEODEC_NEW(dz, 2 * k * n * d);
     double *dy = dz + k * n * d;
-    geodec__reference_norm_jvp(n, d, (double)c->rms_eps, l->ffn_norm, t->middle + t->first * d, k, dx, dz);
+    geodec__reference_norm_jvp(n, &l->ffn_norm, t->middle + t->first * d, k, dx, dz);
     if (l->router.data) {
         GEODEC_TRY(geodec__reference_experts_jvp(t, l, k, dz, dy, err));
         GEODEC_TRY(geodec__reference_shared_jvp(t, l, k, dz, dy, err));
@@ -98,8 +98,7 @@ geodec_status geodec__reference_feed_jvp(const geodec__ref_tape *t, const geodec
         GEODEC_TRY(geodec__reference_ffn_jvp(t->r, &f, k, dz, dy, err));
     }
     geodec__reference_scale(t, k * n * d, dy);
-    if (l->ffn_post_norm)
-        geodec__reference_norm_jvp(n, d, (double)c->rms_eps, l->ffn_post_norm, t->ffn_out + t->first * d, k, dy, dy);
+    if (l->ffn_post_norm.weight) geodec__reference_norm_jvp(n, &l->ffn_post_norm, t->ffn_out + t->first * d, k, dy, dy);
     geodec__reference_add(k * n * d, dy, dx);
 done:
     geodec_mem_free(dz);
@@ -116,8 +115,7 @@ geodec_status geodec__reference_feed_vjp(const geodec__ref_tape *t, const geodec
     GEODEC_NEW(gz, 2 * k * n * d);
     double *gy = gz + k * n * d;
     memcpy(gy, gx, (size_t)(k * n * d) * sizeof *gy);
-    if (l->ffn_post_norm)
-        geodec__reference_norm_vjp(n, d, (double)c->rms_eps, l->ffn_post_norm, t->ffn_out + t->first * d, k, gx, gy);
+    if (l->ffn_post_norm.weight) geodec__reference_norm_vjp(n, &l->ffn_post_norm, t->ffn_out + t->first * d, k, gx, gy);
     geodec__reference_scale(t, k * n * d, gy);
     if (l->router.data) {
         GEODEC_TRY(geodec__reference_experts_vjp(t, l, k, gy, gz, err));
@@ -126,7 +124,7 @@ geodec_status geodec__reference_feed_vjp(const geodec__ref_tape *t, const geodec
         const geodec__ref_ffn f = dense(t, l, t->first);
         GEODEC_TRY(geodec__reference_ffn_vjp(t->r, &f, k, gy, gz, err));
     }
-    geodec__reference_norm_vjp(n, d, (double)c->rms_eps, l->ffn_norm, t->middle + t->first * d, k, gz, gz);
+    geodec__reference_norm_vjp(n, &l->ffn_norm, t->middle + t->first * d, k, gz, gz);
     geodec__reference_add(k * n * d, gz, gx);
 done:
     geodec_mem_free(gz);

@@ -14,7 +14,7 @@ geodec_status geodec__reference_head(const geodec_reference *r, int64_t m, const
     const geodec_model_config *c = &r->model->config;
     double *z = NULL;
     GEODEC_NEW(z, m * c->d_model);
-    geodec__reference_norm(m, c->d_model, (double)c->rms_eps, r->model->output_norm, x, z);
+    geodec__reference_norm(m, &r->model->output_norm, x, z);
     GEODEC_TRY(geodec__reference_product(r->pool, &r->model->head, m, z, logits, err));
     scale(c, m * c->n_vocab, logits);
     if (c->final_softcap != 0) geodec__reference_softcap((double)c->final_softcap, m * c->n_vocab, logits, logits);
@@ -30,7 +30,7 @@ geodec_status geodec__reference_head_jvp(const geodec_reference *r, int64_t m, c
     const geodec_model_config *c = &r->model->config;
     double *dz = NULL;
     GEODEC_NEW(dz, k * m * c->d_model);
-    geodec__reference_norm_jvp(m, c->d_model, (double)c->rms_eps, r->model->output_norm, x, k, dx, dz);
+    geodec__reference_norm_jvp(m, &r->model->output_norm, x, k, dx, dz);
     GEODEC_TRY(geodec__reference_product(r->pool, &r->model->head, k * m, dz, dlogits, err));
     scale(c, k * m * c->n_vocab, dlogits);
     if (c->final_softcap != 0)
@@ -53,7 +53,7 @@ geodec_status geodec__reference_head_vjp(const geodec_reference *r, int64_t m, c
     }
     GEODEC_TRY(geodec__reference_product_vjp(r->pool, &r->model->head, k * m, glogits, gx, err));
     scale(c, k * m * c->d_model, gx); /* linear: before or after the matrix */
-    geodec__reference_norm_vjp(m, c->d_model, (double)c->rms_eps, r->model->output_norm, x, k, gx, gx);
+    geodec__reference_norm_vjp(m, &r->model->output_norm, x, k, gx, gx);
 done:
     geodec_mem_free(capped);
     return st;

@@ -12,16 +12,6 @@ static void add_bias(int64_t n, int64_t width, const float *bias, double *y)
         for (int64_t i = 0; i < width; i++) y[t * width + i] += (double)bias[i];
 }
 
-/* QK-norm works on rows of one head, or of all heads together. */
-static int64_t norm_rows(const geodec_model_config *c, int64_t n, int64_t heads)
-{
-    return c->qk_norm_whole ? n : n * heads;
-}
-static int64_t norm_width(const geodec_model_config *c, int64_t heads)
-{
-    return c->qk_norm_whole ? heads * c->head_dim : c->head_dim;
-}
-
 geodec__ref_attention geodec__reference_attention_of(const geodec__ref_tape *t, const geodec__layer *l)
 {
     const geodec_model_config *c = &t->r->model->config;
@@ -39,26 +29,24 @@ geodec__ref_attention geodec__reference_attention_of(const geodec__ref_tape *t, 
 }
 
 /* The norm, if there is one; before [n][width] receives its argument. */
-static void norm_heads(const geodec__ref_tape *t, const geodec__matrix *w, const float *gain, int64_t heads,
-                       double *before, double *y)
+static void norm_heads(const geodec__ref_tape *t, const geodec__norm *norm, double *before, double *y)
 {
-    const geodec_model_config *c = &t->r->model->config;
-    if (!gain) return;
-    memcpy(before, y, (size_t)(t->n * w->rows) * sizeof *y);
-    geodec__reference_norm(norm_rows(c, t->n, heads), norm_width(c, heads), (double)c->rms_eps, gain, y, y);
+    if (!norm->weight) return;
+    memcpy(before, y, (size_t)(t->n * norm->width) * sizeof *y);
+    geodec__reference_norm(t->n, norm, y, y);
 }
 
 /* y = R [N] (W z + bias), or [N] R (W z + bias). */
 static geodec_status project(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
-                             const float *bias, const float *gain, int64_t heads, double *before, double *y,
+                             const float *bias, const geodec__norm *norm, int64_t heads, double *before, double *y,
                              geodec_err *err)
 {
     const geodec_model_config *c = &t->r->model->config;
     GEODEC_PASS(geodec__reference_product(t->r->pool, w, t->n, t->z, y, err));
     add_bias(t->n, w->rows, bias, y);
-    if (!c->qk_norm_rotated) norm_heads(t, w, gain, heads, before, y);
+    if (!c->qk_norm_rotated) norm_heads(t, norm, before, y);
     geodec__reference_rotate(c, &t->angles[l->rope], 0, 1, heads, false, y);
-    if (c->qk_norm_rotated) norm_heads(t, w, gain, heads, before, y);
+    if (c->qk_norm_rotated) norm_heads(t, norm, before, y);
     return GEODEC_OK;
 }
 
@@ -67,9 +55,9 @@ geodec_status geodec__reference_mix(geodec__ref_tape *t, const geodec__layer *l,
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n, d = c->d_model;
     memcpy(t->x, x, (size_t)(n * d) * sizeof *x);
-    geodec__reference_norm(n, d, (double)c->rms_eps, l->attn_norm, x, t->z);
-    GEODEC_PASS(project(t, l, &l->q, l->q_bias, l->q_norm, c->n_head, t->q0, t->q, err));
-    GEODEC_PASS(project(t, l, &l->k, l->k_bias, l->k_norm, c->n_kv_head, t->k0, t->k, err));
+    geodec__reference_norm(n, &l->attn_norm, x, t->z);
+    GEODEC_PASS(project(t, l, &l->q, l->q_bias, &l->q_norm, c->n_head, t->q0, t->q, err));
+    GEODEC_PASS(project(t, l, &l->k, l->k_bias, &l->k_norm, c->n_kv_head, t->k0, t->k, err));
     GEODEC_PASS(geodec__reference_product(t->r->pool, &l->v, n, t->z, t->v, err));
     add_bias(n, l->v.rows, l->v_bias, t->v);
     const geodec__ref_attention a = geodec__reference_attention_of(t, l);
@@ -77,8 +65,8 @@ geodec_status geodec__reference_mix(geodec__ref_tape *t, const geodec__layer *l,
     GEODEC_PASS(geodec__reference_product(t->r->pool, &l->o, n, t->mixed, t->attn_out, err));
     add_bias(n, d, l->o_bias, t->attn_out);
     geodec__reference_scale(t, n * d, t->attn_out);
-    if (l->attn_post_norm) { /* z is free: the feed-forward half writes its own */
-        geodec__reference_norm(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out, t->z);
+    if (l->attn_post_norm.weight) { /* z is free: the feed-forward half writes its own */
+        geodec__reference_norm(n, &l->attn_post_norm, t->attn_out, t->z);
         geodec__reference_add(n * d, t->z, x);
     } else {
         geodec__reference_add(n * d, t->attn_out, x);
@@ -87,16 +75,14 @@ geodec_status geodec__reference_mix(geodec__ref_tape *t, const geodec__layer *l,
 }
 
 static geodec_status project_jvp(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
-                                 const float *gain, int64_t heads, const double *before, int64_t k, const double *dz,
-                                 double *dy, geodec_err *err)
+                                 const geodec__norm *norm, int64_t heads, const double *before, int64_t k,
+                                 const double *dz, double *dy, geodec_err *err)
 {
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n - t->first;
     GEODEC_PASS(geodec__reference_product(t->r->pool, w, k * n, dz, dy, err));
     if (c->qk_norm_rotated) geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, false, dy);
-    if (gain)
-        geodec__reference_norm_jvp(norm_rows(c, n, heads), norm_width(c, heads), (double)c->rms_eps, gain,
-                                   before + t->first * w->rows, k, dy, dy);
+    if (norm->weight) geodec__reference_norm_jvp(n, norm, before + t->first * w->rows, k, dy, dy);
     if (!c->qk_norm_rotated) geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, false, dy);
     return GEODEC_OK;
 }
@@ -111,16 +97,16 @@ geodec_status geodec__reference_mix_jvp(const geodec__ref_tape *t, const geodec_
     double *buffer[5] = {NULL};
     GEODEC_TRY(geodec__reference_scratch(5, size, buffer, err));
     double *dz = buffer[0], *dq = buffer[1], *dk = buffer[2], *dv = buffer[3], *d_o = buffer[4];
-    geodec__reference_norm_jvp(n, d, (double)c->rms_eps, l->attn_norm, t->x + t->first * d, k, dx, dz);
-    GEODEC_TRY(project_jvp(t, l, &l->q, l->q_norm, c->n_head, t->q0, k, dz, dq, err));
-    GEODEC_TRY(project_jvp(t, l, &l->k, l->k_norm, c->n_kv_head, t->k0, k, dz, dk, err));
+    geodec__reference_norm_jvp(n, &l->attn_norm, t->x + t->first * d, k, dx, dz);
+    GEODEC_TRY(project_jvp(t, l, &l->q, &l->q_norm, c->n_head, t->q0, k, dz, dq, err));
+    GEODEC_TRY(project_jvp(t, l, &l->k, &l->k_norm, c->n_kv_head, t->k0, k, dz, dk, err));
     GEODEC_TRY(geodec__reference_product(t->r->pool, &l->v, k * n, dz, dv, err));
     const geodec__ref_attention a = geodec__reference_attention_of(t, l);
     GEODEC_TRY(geodec__reference_attend_jvp(t->r->pool, &a, k, dq, dk, dv, d_o, err));
     GEODEC_TRY(geodec__reference_product(t->r->pool, &l->o, k * n, d_o, dz, err));
     geodec__reference_scale(t, k * n * d, dz);
-    if (l->attn_post_norm)
-        geodec__reference_norm_jvp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out + t->first * d, k, dz, dz);
+    if (l->attn_post_norm.weight)
+        geodec__reference_norm_jvp(n, &l->attn_post_norm, t->attn_out + t->first * d, k, dz, dz);
     geodec__reference_add(k * n * d, dz, dx);
 done:
     geodec_mem_free(buffer[0]);
@@ -128,15 +114,13 @@ done:
 }
 
 geodec_status geodec__reference_project_vjp(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
-                                            const float *gain, int64_t heads, const double *before, int64_t k,
+                                            const geodec__norm *norm, int64_t heads, const double *before, int64_t k,
                                             double *gy, double *scratch, double *gz, geodec_err *err)
 {
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n - t->first;
     if (!c->qk_norm_rotated) geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, true, gy);
-    if (gain)
-        geodec__reference_norm_vjp(norm_rows(c, n, heads), norm_width(c, heads), (double)c->rms_eps, gain,
-                                   before + t->first * w->rows, k, gy, gy);
+    if (norm->weight) geodec__reference_norm_vjp(n, norm, before + t->first * w->rows, k, gy, gy);
     if (c->qk_norm_rotated) geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, true, gy);
     GEODEC_PASS(geodec__reference_product_vjp(t->r->pool, w, k * n, gy, scratch, err));
     geodec__reference_add(k * n * c->d_model, scratch, gz);
@@ -155,17 +139,16 @@ geodec_status geodec__reference_mix_vjp(const geodec__ref_tape *t, const geodec_
     GEODEC_TRY(geodec__reference_scratch(6, size, buffer, err));
     double *gz = buffer[0], *part = buffer[1], *go = buffer[2], *gq = buffer[3], *gk = buffer[4], *gv = buffer[5];
     memcpy(part, gx, (size_t)(k * n * d) * sizeof *part);
-    if (l->attn_post_norm)
-        geodec__reference_norm_vjp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out + t->first * d, k, gx,
-                                   part);
+    if (l->attn_post_norm.weight)
+        geodec__reference_norm_vjp(n, &l->attn_post_norm, t->attn_out + t->first * d, k, gx, part);
     geodec__reference_scale(t, k * n * d, part);
     GEODEC_TRY(geodec__reference_product_vjp(t->r->pool, &l->o, k * n, part, go, err));
     const geodec__ref_attention a = geodec__reference_attention_of(t, l);
     GEODEC_TRY(geodec__reference_attend_vjp(t->r->pool, &a, k, go, gq, gk, gv, err));
     GEODEC_TRY(geodec__reference_product_vjp(t->r->pool, &l->v, k * n, gv, gz, err));
-    GEODEC_TRY(geodec__reference_project_vjp(t, l, &l->q, l->q_norm, c->n_head, t->q0, k, gq, part, gz, err));
-    GEODEC_TRY(geodec__reference_project_vjp(t, l, &l->k, l->k_norm, c->n_kv_head, t->k0, k, gk, part, gz, err));
-    geodec__reference_norm_vjp(n, d, (double)c->rms_eps, l->attn_norm, t->x + t->first * d, k, gz, gz);
+    GEODEC_TRY(geodec__reference_project_vjp(t, l, &l->q, &l->q_norm, c->n_head, t->q0, k, gq, part, gz, err));
+    GEODEC_TRY(geodec__reference_project_vjp(t, l, &l->k, &l->k_norm, c->n_kv_head, t->k0, k, gk, part, gz, err));
+    geodec__reference_norm_vjp(n, &l->attn_norm, t->x + t->first * d, k, gz, gz);
     geodec__reference_add(k * n * d, gz, gx);
 done:
     geodec_mem_free(buffer[0]);

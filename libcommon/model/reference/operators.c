@@ -4,49 +4,81 @@
 
 #include <math.h>
 
-/* ---- norm: Zhang and Sennrich 2019 ------------------------------------------------------------------------------- */
+/* ---- norm: Zhang and Sennrich 2019 (RMS), Ba et al. 2016 (layer norm) -------------------------------------------- */
 
-static double inverse_rms(int64_t d, double eps, const double *x)
+/* Mean and inverse deviation of a part; the mean of an RMS norm counts as 0. */
+typedef struct moments {
+    double mean, inverse;
+} moments;
+
+static moments moments_of(const geodec__norm *w, const double *x)
 {
+    moments m = {0};
     double sum = 0;
-    for (int64_t i = 0; i < d; i++) sum += x[i] * x[i];
-    return 1 / sqrt(sum / (double)d + eps);
+    for (int64_t i = 0; w->centred && i < w->part; i++) m.mean += x[i] / (double)w->part;
+    for (int64_t i = 0; i < w->part; i++) sum += (x[i] - m.mean) * (x[i] - m.mean);
+    m.inverse = 1 / sqrt(sum / (double)w->part + (double)w->eps);
+    return m;
 }
 
-void geodec__reference_norm(int64_t n, int64_t d, double eps, const float *gain, const double *x, double *y)
+static double mean_of(const geodec__norm *w, const double *x)
 {
-    for (int64_t t = 0; t < n; t++, x += d, y += d) {
-        const double r = inverse_rms(d, eps, x);
-        for (int64_t i = 0; i < d; i++) y[i] = x[i] * r * (double)gain[i];
+    double sum = 0;
+    for (int64_t i = 0; w->centred && i < w->part; i++) sum += x[i];
+    return sum / (double)w->part;
+}
+
+/* Weights (or biases) of part p. */
+static const float *part_of(const geodec__norm *w, const float *all, int64_t p)
+{
+    return all ? all + (w->each ? p * w->part : 0) : NULL;
+}
+
+void geodec__reference_norm(int64_t n, const geodec__norm *w, const double *x, double *y)
+{
+    const int64_t parts = w->width / w->part;
+    for (int64_t t = 0; t < n * parts; t++, x += w->part, y += w->part) {
+        const moments m = moments_of(w, x);
+        const float *gain = part_of(w, w->weight, t % parts), *bias = part_of(w, w->bias, t % parts);
+        for (int64_t i = 0; i < w->part; i++)
+            y[i] = (x[i] - m.mean) * m.inverse * (double)gain[i] + (bias ? (double)bias[i] : 0);
     }
 }
 
-void geodec__reference_norm_jvp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
-                                const double *dx, double *dy)
+void geodec__reference_norm_jvp(int64_t n, const geodec__norm *w, const double *x, int64_t k, const double *dx,
+                                double *dy)
 {
-    for (int64_t t = 0; t < n; t++, x += d) {
-        const double r = inverse_rms(d, eps, x);
+    const int64_t d = w->part, parts = w->width / d;
+    for (int64_t t = 0; t < n * parts; t++, x += d) {
+        const moments m = moments_of(w, x);
+        const float *gain = part_of(w, w->weight, t % parts);
         for (int64_t j = 0; j < k; j++) {
-            const double *in = dx + (j * n + t) * d;
-            double *out = dy + (j * n + t) * d, dot = 0;
-            for (int64_t i = 0; i < d; i++) dot += x[i] * in[i];
-            const double along = r * r * r * dot / (double)d;
-            for (int64_t i = 0; i < d; i++) out[i] = (double)gain[i] * (r * in[i] - along * x[i]);
+            const double *in = dx + (j * n * parts + t) * d;
+            const double mean = mean_of(w, in);
+            double *out = dy + (j * n * parts + t) * d, dot = 0;
+            for (int64_t i = 0; i < d; i++) dot += (x[i] - m.mean) * in[i];
+            const double along = m.inverse * m.inverse * m.inverse * dot / (double)d;
+            for (int64_t i = 0; i < d; i++)
+                out[i] = (double)gain[i] * (m.inverse * (in[i] - mean) - along * (x[i] - m.mean));
         }
     }
 }
 
-void geodec__reference_norm_vjp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
-                                const double *gy, double *gx)
+void geodec__reference_norm_vjp(int64_t n, const geodec__norm *w, const double *x, int64_t k, const double *gy,
+                                double *gx)
 {
-    for (int64_t t = 0; t < n; t++, x += d) {
-        const double r = inverse_rms(d, eps, x);
+    const int64_t d = w->part, parts = w->width / d;
+    for (int64_t t = 0; t < n * parts; t++, x += d) {
+        const moments m = moments_of(w, x);
+        const float *gain = part_of(w, w->weight, t % parts);
         for (int64_t j = 0; j < k; j++) {
-            const double *in = gy + (j * n + t) * d;
-            double *out = gx + (j * n + t) * d, dot = 0;
-            for (int64_t i = 0; i < d; i++) dot += x[i] * (double)gain[i] * in[i];
-            const double along = r * r * r * dot / (double)d;
-            for (int64_t i = 0; i < d; i++) out[i] = r * (double)gain[i] * in[i] - along * x[i];
+            const double *in = gy + (j * n * parts + t) * d;
+            double *out = gx + (j * n * parts + t) * d, dot = 0;
+            for (int64_t i = 0; i < d; i++) dot += (x[i] - m.mean) * (double)gain[i] * in[i];
+            const double along = m.inverse * m.inverse * m.inverse * dot / (double)d;
+            for (int64_t i = 0; i < d; i++) out[i] = m.inverse * (double)gain[i] * in[i] - along * (x[i] - m.mean);
+            const double mean = mean_of(w, out);
+            for (int64_t i = 0; i < d; i++) out[i] -= mean;
         }
     }
 }

@@ -10,14 +10,14 @@
 #include "base/pool.h"
 #include "session/weights_internal.h"
 
-/* ---- norm: y = x r gain with r = 1 / sqrt(mean(x^2) + eps); rows of d -------------------------------------------- */
-void geodec__reference_norm(int64_t n, int64_t d, double eps, const float *gain, const double *x, double *y);
-/* dy = gain (r dx - x r^3 (x . dx) / d) */
-void geodec__reference_norm_jvp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
-                                const double *dx, double *dy);
-/* gx = r h - x r^3 (x . h) / d with h = gain gy */
-void geodec__reference_norm_vjp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
-                                const double *gy, double *gx);
+/* ---- norm: y = (x - m) r gain + bias, r = 1 / sqrt(mean((x - m)^2) + eps); n rows, d = part; x' = x - m ---------- */
+void geodec__reference_norm(int64_t n, const geodec__norm *w, const double *x, double *y);
+/* dy = gain (r (dx - mean(dx)) - x' r^3 (x' . dx) / d); without the mean for an RMS norm */
+void geodec__reference_norm_jvp(int64_t n, const geodec__norm *w, const double *x, int64_t k, const double *dx,
+                                double *dy);
+/* gx = g - mean(g), g = r h - x' r^3 (x' . h) / d with h = gain gy; without the mean for an RMS norm */
+void geodec__reference_norm_vjp(int64_t n, const geodec__norm *w, const double *x, int64_t k, const double *gy,
+                                double *gx);
 
 /* ---- rope: rotation by position; linear, so it is its own jvp, and its vjp the transpose ------------------------- */
 typedef struct geodec__ref_angles {

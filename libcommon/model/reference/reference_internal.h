@@ -75,7 +75,7 @@ geodec_status geodec__reference_feed_vjp(const geodec__ref_tape *t, const geodec
  * size. */
 geodec__ref_attention geodec__reference_attention_of(const geodec__ref_tape *t, const geodec__layer *l);
 geodec_status geodec__reference_project_vjp(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
-                                            const float *gain, int64_t heads, const double *before, int64_t k,
+                                            const geodec__norm *norm, int64_t heads, const double *before, int64_t k,
                                             double *gy, double *scratch, double *gz, geodec_err *err) GEODEC_MUST_USE;
 
 /* One gated feed-forward network over m rows: y [m][d_model] from z, the point's gate and up [m][d_ff]. */

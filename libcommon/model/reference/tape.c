@@ -34,7 +34,7 @@ static parts parts_of(const geodec_model *m)
 {
     parts p = {0};
     for (int32_t i = 0; i < m->config.n_layer; i++) {
-        p.qk_norm = p.qk_norm || m->layer[i].q_norm || m->layer[i].k_norm;
+        p.qk_norm = p.qk_norm || m->layer[i].q_norm.weight || m->layer[i].k_norm.weight;
         p.experts = p.experts || m->layer[i].router.data;
         p.local_rope = p.local_rope || m->layer[i].rope == 1;
     }

@@ -255,7 +255,7 @@ const char *geodec__model_peculiarity(const geodec_model *m)
     for (int32_t i = 0; i < c->n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
         if (l->q_bias || l->k_bias || l->v_bias || l->o_bias) return "biases";
-        if (l->q_norm || l->k_norm || l->attn_post_norm || l->ffn_post_norm) return "more norms";
+        if (l->q_norm.weight || l->k_norm.weight || l->attn_post_norm.weight || l->ffn_post_norm.weight) return "more norms";
         if (l->window) return "sliding attention";
         if (l->gate.expert) return "experts in tensors of their own";
     }

@@ -51,14 +51,15 @@ static int64_t v_piece(const geodec_session *s, int64_t kv)
     return s->model->low && s->model->low->v_group ? kv / s->model->low->v_group : kv;
 }
 
-/* Rotates heads, and norms each after it if the architecture has the norm there. */
-static void turn(const geodec_session *s, int32_t layer, float *x, int32_t heads, const float *norm, int64_t position)
+/* Rotates heads, of which x is number `head`, and norms each after it if the architecture has the norm there. */
+static void turn(const geodec_session *s, int32_t layer, float *x, int64_t head, int32_t heads,
+                 const geodec__norm *norm, int64_t position)
 {
     const geodec_model_config *c = &s->model->config;
     geodec__rope_apply(s, s->model->layer[layer].rope, x, heads, position);
-    for (int32_t h = 0; norm && c->qk_norm_rotated && h < heads; h++) {
+    for (int32_t h = 0; c->qk_norm_rotated && h < heads; h++) {
         float *y = x + (int64_t)h * c->head_dim;
-        s->kernels->rms_norm(y, norm, c->head_dim, c->rms_eps, y);
+        geodec__norm_part(s->kernels, norm, head + h, y, y);
     }
 }
 
@@ -74,7 +75,7 @@ static void store_low(geodec_session *s, int32_t layer, int64_t kv, int64_t row,
         memcpy(s->wide_row[row] + h * s->attend_dim, s->query_row[row] + h * dim, (size_t)dim * sizeof(float));
     if (!low->k_group) {
         float *k = s->key_row[row] + kv * dim;
-        turn(s, layer, k, 1, s->model->layer[layer].k_norm, position);
+        turn(s, layer, k, kv, 1, &s->model->layer[layer].k_norm, position);
         geodec__cache_put_key(s, layer, kv, at, k);
     } else if (kv % low->k_group == 0) {
         geodec__cache_put_key(s, layer, k_head, at, s->key_row[row] + k_head * low->k_rank);
@@ -99,13 +100,13 @@ static void store_task(void *ctx, int64_t kv, int worker)
     for (int64_t row = 0; row < t->n; row++) {
         const int64_t position = s->length + s->depth[row];
         float *q = s->query_row[row] + kv * share * dim, *k = s->key_row[row] + kv * dim;
-        turn(s, t->layer, q, (int32_t)share, s->model->layer[t->layer].q_norm, position);
+        turn(s, t->layer, q, kv * share, (int32_t)share, &s->model->layer[t->layer].q_norm, position);
         for (int64_t i = 0; i < share * dim; i++) q[i] *= scale;
         if (low) {
             store_low(s, t->layer, kv, row, position);
             continue;
         }
-        turn(s, t->layer, k, 1, s->model->layer[t->layer].k_norm, position);
+        turn(s, t->layer, k, kv, 1, &s->model->layer[t->layer].k_norm, position);
         geodec__cache_put(s, t->layer, kv, s->length + s->first + row, k, s->value_row[row] + kv * dim);
     }
 }

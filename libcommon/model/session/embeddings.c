@@ -33,6 +33,6 @@ geodec_status geodec_model_readout(const geodec_model *m, int64_t first, int64_t
 {
     const geodec_status st = rows_of(&m->head, first, count, out, err);
     for (int64_t i = 0; st == GEODEC_OK && i < count; i++)
-        for (int64_t c = 0; c < m->head.cols; c++) out[i * m->head.cols + c] *= m->output_norm[c];
+        for (int64_t c = 0; c < m->head.cols; c++) out[i * m->head.cols + c] *= m->output_norm.weight[c];
     return st;
 }

@@ -44,10 +44,11 @@ typedef struct row_work {
     void (*fn)(const struct row_work *w, int64_t row);
     int64_t n;
     const geodec__layer *layer;
-    const float *bias, *post_norm, *next_norm; /* of finish_row */
-    bool experts;                              /* the output is in the rows of its experts */
-    bool feed;                                 /* the output is the feed-forward's */
-    int32_t index;                             /* of the layer */
+    const float *bias; /* of finish_row */
+    const geodec__norm *post_norm, *next_norm;
+    bool experts;  /* the output is in the rows of its experts */
+    bool feed;     /* the output is the feed-forward's */
+    int32_t index; /* of the layer */
 } row_work;
 
 static void row_task(void *ctx, int64_t task, int worker)
@@ -71,8 +72,7 @@ static void run_rows(row_work *w, int64_t width)
 static void norm_row(const row_work *w, int64_t r)
 {
     geodec_session *s = w->s;
-    const geodec_model_config *c = &s->model->config;
-    s->kernels->rms_norm(s->x_row[r], w->next_norm, c->d_model, c->rms_eps, s->norm_row[r]);
+    geodec__norm_row(s->kernels, w->next_norm, s->x_row[r], s->norm_row[r]);
     s->input[r] = s->norm_row[r];
 }
 
@@ -85,7 +85,7 @@ static void finish_row(const row_work *w, int64_t r)
     float *y = w->experts ? geodec__experts_sum(s, w->index, r) : s->down_row[r], *x = s->x_row[r];
     for (int64_t i = 0; w->bias && i < c->d_model; i++) y[i] += w->bias[i];
     for (int64_t i = 0; c->residual_scale > 0 && i < c->d_model; i++) y[i] *= c->residual_scale;
-    if (w->post_norm) s->kernels->rms_norm(y, w->post_norm, c->d_model, c->rms_eps, y);
+    geodec__norm_row(s->kernels, w->post_norm, y, y);
     if (s->watch_update) memcpy(s->update_row[r], y, (size_t)c->d_model * sizeof *y);
     if (s->attnres)
         geodec__attnres_add(s, r, w->index, w->feed, y);
@@ -96,20 +96,17 @@ static void finish_row(const row_work *w, int64_t r)
 
 /* Bias and RMS norm (of each head, or of the whole width; if before the rotation) of a row of queries, keys or values;
  * NULL: none. */
-static void adjust(const geodec_session *s, float *y, const float *bias, const float *norm, int64_t width)
+static void adjust(const geodec_session *s, float *y, const float *bias, const geodec__norm *norm, int64_t width)
 {
-    const geodec_model_config *c = &s->model->config;
-    const int64_t part = c->qk_norm_whole ? width : c->head_dim;
     for (int64_t i = 0; bias && i < width; i++) y[i] += bias[i];
-    for (int64_t i = 0; norm && !c->qk_norm_rotated && i < width; i += part)
-        s->kernels->rms_norm(y + i, norm, part, c->rms_eps, y + i);
+    if (norm && !s->model->config.qk_norm_rotated) geodec__norm_row(s->kernels, norm, y, y);
 }
 
 static void adjust_row(const row_work *w, int64_t r)
 {
     const geodec__layer *l = w->layer;
-    adjust(w->s, w->s->query_row[r], l->q_bias, l->q_norm, l->q.rows);
-    adjust(w->s, w->s->key_row[r], l->k_bias, l->k_norm, l->k.rows);
+    adjust(w->s, w->s->query_row[r], l->q_bias, &l->q_norm, l->q.rows);
+    adjust(w->s, w->s->key_row[r], l->k_bias, &l->k_norm, l->k.rows);
     adjust(w->s, w->s->value_row[r], l->v_bias, NULL, l->v.rows);
 }
 
@@ -190,14 +187,14 @@ static void mix(geodec_session *s, const geodec__layer *l, int32_t index, int64_
         return;
     }
     geodec__jobs_run(s, 3);
-    if (l->q_bias || l->q_norm) run_rows(&w, l->q.rows + l->k.rows);
+    if (l->q_bias || l->q_norm.weight || l->k_norm.weight) run_rows(&w, l->q.rows + l->k.rows);
     geodec__attention_run(s, index, n, chain);
     if (s->recur) geodec__rows_end(s->mixed_row, n, s->model->config.n_head * s->cache.v_dim);
 }
 
-void geodec__forward_norm(geodec_session *s, const float *weight, int64_t n)
+void geodec__forward_norm(geodec_session *s, const geodec__norm *norm, int64_t n)
 {
-    row_work w = {.s = s, .fn = norm_row, .n = n, .next_norm = weight};
+    row_work w = {.s = s, .fn = norm_row, .n = n, .next_norm = norm};
     run_rows(&w, s->model->config.d_model);
 }
 
@@ -206,7 +203,7 @@ void geodec__forward_attend(geodec_session *s, int32_t index, int64_t n, bool ch
     const geodec__layer *l = &s->model->layer[index];
     const int64_t d = s->model->config.d_model;
     const float *const *x[1];
-    geodec__forward_norm(s, l->attn_norm, n);
+    geodec__forward_norm(s, &l->attn_norm, n);
     show(s, index, GEODEC_SIDE_STREAM, n, d);
     if (l->router.data && s->model->config.route_before) geodec__experts_route(s, l, index, n);
     mix(s, l, index, n, chain);
@@ -222,8 +219,8 @@ void geodec__forward_attend(geodec_session *s, int32_t index, int64_t n, bool ch
                   .layer = l,
                   .index = index,
                   .bias = l->o_bias,
-                  .post_norm = l->attn_post_norm,
-                  .next_norm = l->ffn_norm};
+                  .post_norm = &l->attn_post_norm,
+                  .next_norm = &l->ffn_norm};
     run_rows(&w, 2 * d);
     show_update(s, index, false, n);
 }
@@ -236,7 +233,7 @@ void geodec__forward_finish(geodec_session *s, int32_t index, int64_t n, bool ex
                   .n = n,
                   .layer = l,
                   .index = index,
-                  .post_norm = l->ffn_post_norm,
+                  .post_norm = &l->ffn_post_norm,
                   .experts = experts,
                   .feed = true};
     run_rows(&w, s->model->config.d_model);
@@ -270,7 +267,7 @@ void geodec__forward_head(geodec_session *s, const geodec_batch *b, float *logit
     int64_t wanted = 0;
     for (int32_t r = 0; r < b->n; r++) {
         if (b->want && !b->want[r]) continue;
-        s->kernels->rms_norm(s->x_row[r], s->model->output_norm, c->d_model, c->rms_eps, s->norm_row[r]);
+        geodec__norm_row(s->kernels, &s->model->output_norm, s->x_row[r], s->norm_row[r]);
         s->input[wanted] = s->norm_row[r];
         s->output[wanted] = logits + (packed ? wanted : r) * c->n_vocab;
         wanted++;

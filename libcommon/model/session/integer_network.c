@@ -175,12 +175,12 @@ static geodec_status layer_of(const geodec_model *m, int32_t index, int bits, ge
                   k_norm = c->qk_norm_whole ? c->n_kv_head * dim : dim;
     to->window = l->window;
     to->rope = l->rope;
-    GEODEC_TRY(vector_of(l->attn_norm, d, &to->attn_norm, err));
-    GEODEC_TRY(vector_of(l->ffn_norm, d, &to->ffn_norm, err));
-    GEODEC_TRY(vector_of(l->attn_post_norm, d, &to->attn_post_norm, err));
-    GEODEC_TRY(vector_of(l->ffn_post_norm, d, &to->ffn_post_norm, err));
-    GEODEC_TRY(vector_of(l->q_norm, q_norm, &to->q_norm, err));
-    GEODEC_TRY(vector_of(l->k_norm, k_norm, &to->k_norm, err));
+    GEODEC_TRY(vector_of(l->attn_norm.weight, d, &to->attn_norm, err));
+    GEODEC_TRY(vector_of(l->ffn_norm.weight, d, &to->ffn_norm, err));
+    GEODEC_TRY(vector_of(l->attn_post_norm.weight, d, &to->attn_post_norm, err));
+    GEODEC_TRY(vector_of(l->ffn_post_norm.weight, d, &to->ffn_post_norm, err));
+    GEODEC_TRY(vector_of(l->q_norm.weight, q_norm, &to->q_norm, err));
+    GEODEC_TRY(vector_of(l->k_norm.weight, k_norm, &to->k_norm, err));
     GEODEC_TRY(vector_of(l->q_bias, l->q.rows, &to->q_bias, err));
     GEODEC_TRY(vector_of(l->k_bias, l->k.rows, &to->k_bias, err));
     GEODEC_TRY(vector_of(l->v_bias, l->v.rows, &to->v_bias, err));
@@ -242,7 +242,7 @@ geodec_status geodec_integer_network_make(const geodec_model *m, const geodec_in
     n->config = config_of(m, o);
     GEODEC_NEW(n->layer, m->config.n_layer);
     GEODEC_TRY(steps_of(m, &n->config, &n->step, err));
-    GEODEC_TRY_MSG(vector_of(m->output_norm, m->config.d_model, &n->output_norm, err), "output_norm");
+    GEODEC_TRY_MSG(vector_of(m->output_norm.weight, m->config.d_model, &n->output_norm, err), "output_norm");
     const bool floats = geodec_ggml_traits_of(m->embedding.type)->product == GEODEC_GGML_FLOATS;
     GEODEC_TRY_MSG(
         matrix_of(&m->embedding, !n->config.tied && floats ? 16 : 0, bits, pool, &n->area, &n->embedding, err),

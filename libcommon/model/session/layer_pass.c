@@ -245,7 +245,7 @@ static void run_expert(void *ctx, const geodec_stream_blob *blob)
             const int32_t row = (int32_t)(p->by_expert[at] / k);
             if (row == last) continue;
             last = row;
-            s->kernels->rms_norm(p->x[row], l->ffn_norm, c->d_model, c->rms_eps, s->norm_row[n]);
+            geodec__norm_row(s->kernels, &l->ffn_norm, p->x[row], s->norm_row[n]);
             s->input[n] = s->norm_row[n];
             choice[n++] = p->by_expert[at];
         }
@@ -290,7 +290,7 @@ static void finish(const pass *p, const part *a, int32_t index)
     geodec_session v = view_of(p, a);
     const geodec__layer *l = &v.model->layer[index];
     if (l->shared_gate.data) {
-        geodec__forward_norm(&v, l->ffn_norm, a->n);
+        geodec__forward_norm(&v, &l->ffn_norm, a->n);
         geodec__experts_shared(&v, l, a->n);
         for (int64_t r = 0; r < a->n; r++) geodec__experts_add_shared(&v, l, r, p->sum[a->first + r]);
     }

@@ -29,7 +29,7 @@ static geodec_status check(const geodec_model *m, const geodec_kv_factors *f, ge
     if (geodec__model_recurs(m)) GEODEC_FAIL(GEODEC_UNSUPPORTED, "a recurrent model has no cache of low rank");
     for (int32_t i = 0; i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
-        if (f->k_group && (l->k_bias || l->k_norm))
+        if (f->k_group && (l->k_bias || l->k_norm.weight))
             GEODEC_FAIL(GEODEC_UNSUPPORTED, "layer %d: keys with a bias or a norm are not supported", i);
         if (f->v_group && l->v_bias)
             GEODEC_FAIL(GEODEC_UNSUPPORTED, "layer %d: values with a bias are not supported", i);

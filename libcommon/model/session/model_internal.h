@@ -184,6 +184,23 @@ static inline void geodec__rows_end(float *const *row, int64_t n, int64_t width)
         for (int64_t i = width; i < geodec__pad(width); i++) row[r][i] = 0;
 }
 
+/* Part `at` of a row, x [part]; y may be x. Without a norm nothing happens. */
+static inline void geodec__norm_part(const geodec__kernels *k, const geodec__norm *w, int64_t at, const float *x,
+                                     float *y)
+{
+    const int64_t from = w->each ? at * w->part : 0;
+    if (!w->weight) return;
+    if (w->centred)
+        k->layer_norm(x, w->weight + from, w->bias ? w->bias + from : NULL, w->part, w->eps, y);
+    else
+        k->rms_norm(x, w->weight + from, w->part, w->eps, y);
+}
+/* A whole row, x [width]. */
+static inline void geodec__norm_row(const geodec__kernels *k, const geodec__norm *w, const float *x, float *y)
+{
+    for (int64_t i = 0; w->weight && i < w->width; i += w->part) geodec__norm_part(k, w, i / w->part, x + i, y + i);
+}
+
 /* Pointers to n rows of zeros, and the rows behind them in the same memory; freed with geodec_mem_free. */
 geodec_status geodec__rows_new(float ***row, int64_t n, int64_t width, geodec_err *err) GEODEC_MUST_USE;
 /* Lines of geodec_model_print on the configuration alone. */
@@ -202,7 +219,7 @@ uint8_t *geodec__cache_layer(const geodec_session *s, int64_t layer, int64_t blo
 void geodec__forward_attend(geodec_session *s, int32_t index, int64_t n, bool chain);
 void geodec__forward_feed(geodec_session *s, int32_t index, int64_t n);
 void geodec__forward_finish(geodec_session *s, int32_t index, int64_t n, bool experts);
-void geodec__forward_norm(geodec_session *s, const float *weight, int64_t n);
+void geodec__forward_norm(geodec_session *s, const geodec__norm *norm, int64_t n);
 /* Embeddings of a batch into x_row. */
 void geodec__forward_embed(geodec_session *s, const geodec_batch *b);
 /* Copies what is captured of a layer: n rows of s, which are rows first .. of a batch of `all`. */

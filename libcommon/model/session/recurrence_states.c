@@ -338,7 +338,7 @@ void geodec__recurrence_run(geodec_session *s, int32_t layer, int64_t n, bool ch
     }
     geodec__recur_run w = {.s = s, .layer = l, .n = n};
     geodec__recurrence_step(&w, layer, chain);
-    for (int64_t t = 0; t < n; t++) s->kernels->rms_norm(s->mixed_row[t], l->read_norm, d, c->rms_eps, s->mixed_row[t]);
+    for (int64_t t = 0; t < n; t++) geodec__norm_row(s->kernels, &l->read_norm, s->mixed_row[t], s->mixed_row[t]);
     geodec__rows_end(s->mixed_row, n, d);
 }
 

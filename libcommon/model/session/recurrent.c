@@ -182,10 +182,11 @@ static void selective_keys(const row_work *w, int64_t t)
     w->a->q[t] = w->r->q[t];
 }
 
-static void norm(const row_work *w, float *y, const float *x, const float *weight, int64_t n)
+/* [N] x */
+static void norm(const row_work *w, float *y, const float *x, const geodec__norm *norm, int64_t n)
 {
-    if (weight)
-        w->s->kernels->rms_norm(x, weight, n, w->s->model->config.rms_eps, y);
+    if (norm->weight)
+        geodec__norm_row(w->s->kernels, norm, x, y);
     else
         copy(y, x, n);
 }
@@ -196,9 +197,9 @@ static void selective_parts(const row_work *w, int64_t t)
     const geodec__recurrent *l = w->l;
     const int64_t r = l->shape.r, rank = l->dt.cols;
     const float *dt = w->r->x[t] + (l->dt_last ? 2 * r : 0), *b = w->r->x[t] + (l->dt_last ? 0 : rank);
-    norm(w, w->r->low[t], dt, l->dt_norm, rank);
-    norm(w, w->a->k[t], b, l->b_norm, r);
-    norm(w, w->r->q[t], b + r, l->c_norm, r);
+    norm(w, w->r->low[t], dt, &l->dt_norm, rank);
+    norm(w, w->a->k[t], b, &l->b_norm, r);
+    norm(w, w->r->q[t], b + r, &l->c_norm, r);
     w->a->q[t] = w->r->q[t];
 }
 
@@ -232,8 +233,7 @@ static void selective_after(const geodec__recur_run *w, int64_t first, int64_t e
 
 static void selective_norm(const row_work *w, int64_t t)
 {
-    const int64_t part = w->l->shape.d / w->l->n_group;
-    for (int64_t i = 0; i < w->l->shape.d; i += part) norm(w, w->a->y[t] + i, w->a->y[t] + i, w->l->norm + i, part);
+    geodec__norm_row(w->s->kernels, &w->l->norm, w->a->y[t], w->a->y[t]);
 }
 
 static void run_selective(row_work *w, int32_t index, bool chain)
@@ -260,7 +260,7 @@ static void run_selective(row_work *w, int32_t index, bool chain)
                              .z = w->r->z,
                              .dt = w->r->step};
     geodec__recurrence_step(&run, index, chain);
-    if (l->norm) each_row(w, selective_norm, 2 * l->shape.d);
+    if (l->norm.weight) each_row(w, selective_norm, 2 * l->shape.d);
     geodec__rows_end(s->mixed_row, w->n, l->shape.d);
 }
 
@@ -328,11 +328,11 @@ static void delta_before(const geodec__recur_run *w, int64_t first, int64_t end)
 static void delta_after(const geodec__recur_run *w, int64_t first, int64_t end)
 {
     const geodec__recurrent *l = &w->layer->recurrent;
-    const float eps = w->s->model->config.rms_eps;
+    const int64_t share = l->shape.share;
     for (int64_t t = 0; t < w->n; t++) {
         float *y = w->s->recur->y[t], *z = w->z[t];
-        for (int64_t i = first; i < end; i += l->shape.share)
-            w->s->kernels->rms_norm(y + i, l->norm, l->shape.share, eps, y + i);
+        for (int64_t i = first; i < end; i += share)
+            geodec__norm_part(w->s->kernels, &l->norm, i / share, y + i, y + i);
         w->s->kernels->swiglu(z + first, y + first, end - first);
         copy(y + first, z + first, end - first);
     }

@@ -15,9 +15,6 @@
 #ifndef GEODEC_MODEL_RECURRENT_INTERNAL_H
 #define GEODEC_MODEL_RECURRENT_INTERNAL_H
 
-#include "kernels/matrix_internal.h"
-#include "recurrence/recurrence.h"
-
 typedef enum geodec__mixer {
     GEODEC__MIXER_NONE,
     GEODEC__MIXER_DECAY,
@@ -25,25 +22,5 @@ typedef enum geodec__mixer {
     GEODEC__MIXER_SELECTIVE,
     GEODEC__MIXER_DELTA
 } geodec__mixer;
-
-/* NULL, or data NULL, where there is no such part. Vectors are float32. */
-typedef struct geodec__recurrent {
-    geodec__mixer how;
-    geodec_recurrence_shape shape;
-    geodec__matrix in;
-    geodec__matrix gate, alpha, beta;       /* DELTA: Wz, Wa, Wb, each [..][d_model] */
-    geodec__matrix x, dt;                   /* SELECTIVE: Wx [dt's cols + 2 r][d], Wdt [heads][..] */
-    geodec__matrix out;                     /* beside attention: [d_model][d]; else it is the layer's o */
-    const float *conv, *conv_bias;          /* [taps][width], [width] */
-    const float *a;                         /* [d][stride] with SCAN, zero behind r; else [heads] */
-    const float *dt_bias, *skip;            /* [heads]; D [heads] */
-    const float *norm;                      /* SELECTIVE: [d], in n_group norms; DELTA: [share] */
-    const float *dt_norm, *b_norm, *c_norm; /* [dt's cols], [r], [r] */
-    int64_t n_group;                        /* equal parts of y that are normalised apart */
-    bool grouped;                           /* the rows of `in` */
-    bool grouped_beta;                      /* beta has the rows of alpha too */
-    bool dt_last;                           /* Wx gives B, C, dt; else dt, B, C */
-    bool beside;                            /* both this and attention read x, and their outputs are added */
-} geodec__recurrent;
 
 #endif

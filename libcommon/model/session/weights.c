@@ -102,6 +102,16 @@ static geodec_status bind_vector(binder *b, geodec__presence presence, int32_t l
     return GEODEC_OK;
 }
 
+/* The norm of rows of `width` numbers; one of heads if its vector has `head` numbers (0: never). */
+static geodec_status bind_norm(binder *b, geodec__presence presence, int32_t layer, const char *suffix, int64_t width,
+                               int64_t head, geodec__norm *out)
+{
+    const geodec_gguf_tensor *t = presence == GEODEC__NEVER ? NULL : find(b, layer, suffix);
+    const int64_t part = t && head > 0 && t->dim[0] == head ? head : width;
+    *out = (geodec__norm){.width = (int32_t)width, .part = (int32_t)part, .eps = b->c->rms_eps};
+    return bind_vector(b, presence, layer, suffix, part, &out->weight);
+}
+
 /* ---- parts of a layer ------------------------------------------------------------------------------------------- */
 
 /* Rows first .. first + rows - 1 of a matrix. */
@@ -117,13 +127,13 @@ static geodec_status bind_recurrence(binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const int64_t d = b->c->d_model, r = b->c->recur_rank;
-    GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "attn_norm.weight", d, &l->attn_norm));
+    GEODEC_PASS(bind_norm(b, GEODEC__ALWAYS, i, "attn_norm.weight", d, 0, &l->attn_norm));
     GEODEC_PASS(bind_matrix(b, i, "recur_decay.weight", d, d, 1, &l->decay));
     GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "recur_decay.bias", d, &l->decay_bias));
     GEODEC_PASS(bind_matrix(b, i, "recur_q.weight", d, r, 1, &l->q));
     GEODEC_PASS(bind_matrix(b, i, "recur_k.weight", d, r, 1, &l->k));
     GEODEC_PASS(bind_matrix(b, i, "recur_v.weight", d, d, 1, &l->v));
-    GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "recur_norm.weight", d, &l->read_norm));
+    GEODEC_PASS(bind_norm(b, GEODEC__ALWAYS, i, "recur_norm.weight", d, 0, &l->read_norm));
     GEODEC_PASS(bind_matrix(b, i, "recur_output.weight", d, d, 1, &l->o));
     l->recurrent = (geodec__recurrent){.how = GEODEC__MIXER_DECAY, .shape = {.d = d, .r = r, .share = 1, .keys = 1}};
     return GEODEC_OK;
@@ -138,7 +148,7 @@ static geodec_status bind_attention(binder *b, int32_t i, geodec__layer *l)
     const bool normed = !a->qk_norm_optional || find(b, i, "attn_q_norm.weight") || find(b, i, "attn_k_norm.weight");
     const geodec__presence norm = a->qk_norm == GEODEC__QK_PLAIN || !normed ? GEODEC__NEVER : GEODEC__ALWAYS;
     const bool whole = a->qk_norm == GEODEC__QK_WHOLE;
-    GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "attn_norm.weight", d, &l->attn_norm));
+    GEODEC_PASS(bind_norm(b, GEODEC__ALWAYS, i, "attn_norm.weight", d, 0, &l->attn_norm));
     if ((a->fused || a->fused_qkv) && find(b, i, "attn_qkv.weight")) {
         geodec__matrix all;
         GEODEC_PASS(bind_matrix(b, i, "attn_qkv.weight", d, q + 2 * kv, 1, &all));
@@ -156,8 +166,8 @@ static geodec_status bind_attention(binder *b, int32_t i, geodec__layer *l)
     GEODEC_PASS(bind_vector(b, bias, i, "attn_q.bias", q, &l->q_bias));
     GEODEC_PASS(bind_vector(b, bias, i, "attn_k.bias", kv, &l->k_bias));
     GEODEC_PASS(bind_vector(b, bias, i, "attn_v.bias", kv, &l->v_bias));
-    GEODEC_PASS(bind_vector(b, norm, i, "attn_q_norm.weight", whole ? q : c->head_dim, &l->q_norm));
-    GEODEC_PASS(bind_vector(b, norm, i, "attn_k_norm.weight", whole ? kv : c->head_dim, &l->k_norm));
+    GEODEC_PASS(bind_norm(b, norm, i, "attn_q_norm.weight", q, whole ? 0 : c->head_dim, &l->q_norm));
+    GEODEC_PASS(bind_norm(b, norm, i, "attn_k_norm.weight", kv, whole ? 0 : c->head_dim, &l->k_norm));
     GEODEC_PASS(bind_matrix(b, i, "attn_output.weight", q, d, 1, &l->o));
     GEODEC_PASS(bind_vector(b, a->o_bias, i, "attn_output.bias", d, &l->o_bias));
     l->window = geodec__slides(c->window_period, i) ? c->window : 0;
@@ -312,8 +322,8 @@ static geodec_status bind_feed_forward(binder *b, int32_t i, geodec__layer *l)
     const int64_t d = c->d_model, f = c->n_expert > 0 ? c->d_ff_dense : c->d_ff;
     const char *norm = b->arch->ffn_norm ? b->arch->ffn_norm : "ffn_norm.weight";
     const geodec__presence post = b->arch->post_norms ? GEODEC__ALWAYS : GEODEC__NEVER;
-    GEODEC_PASS(bind_vector(b, post, i, "post_attention_norm.weight", d, &l->attn_post_norm));
-    GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, norm, d, &l->ffn_norm));
+    GEODEC_PASS(bind_norm(b, post, i, "post_attention_norm.weight", d, 0, &l->attn_post_norm));
+    GEODEC_PASS(bind_norm(b, GEODEC__ALWAYS, i, norm, d, 0, &l->ffn_norm));
     if (routed(c, i)) {
         GEODEC_PASS(bind_mixture(b, i, l));
     } else {
@@ -328,7 +338,7 @@ static geodec_status bind_feed_forward(binder *b, int32_t i, geodec__layer *l)
         }
         GEODEC_PASS(bind_matrix(b, i, "ffn_down.weight", f, d, 1, &l->down));
     }
-    GEODEC_PASS(bind_vector(b, post, i, "post_ffw_norm.weight", d, &l->ffn_post_norm));
+    GEODEC_PASS(bind_norm(b, post, i, "post_ffw_norm.weight", d, 0, &l->ffn_post_norm));
     return GEODEC_OK;
 }
 
@@ -454,7 +464,7 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
     GEODEC_NEW(m->layer, c->n_layer);
     GEODEC_TRY(new_places(&b, m, err));
     GEODEC_TRY(bind_matrix(&b, -1, "token_embd.weight", c->d_model, c->n_vocab, 1, &m->embedding));
-    GEODEC_TRY(bind_vector(&b, GEODEC__ALWAYS, -1, "output_norm.weight", c->d_model, &m->output_norm));
+    GEODEC_TRY(bind_norm(&b, GEODEC__ALWAYS, -1, "output_norm.weight", c->d_model, 0, &m->output_norm));
     c->tied =
         b.arch->head == GEODEC__NEVER || (b.arch->head == GEODEC__MAYBE && !geodec_gguf_find(m->gguf, "output.weight"));
     m->head = m->embedding;

@@ -3,6 +3,7 @@
 #define GEODEC_MODEL_WEIGHTS_INTERNAL_H
 
 #include "kernels/matrix_internal.h"
+#include "recurrence/recurrence.h"
 #include "session/model.h"
 #include "session/recurrent_internal.h"
 #include "streaming/store.h"
@@ -13,20 +14,52 @@
 
 enum { GEODEC__EXPERT_GROUPS = 256 /* at most */ };
 
+/* A norm of rows: y = (x - m) / sqrt(mean of (x - m)^2 + eps) * weight + bias, with m the mean of x if `centred` (layer
+ * norm: Ba et al. 2016), else 0 (RMS norm: Zhang and Sennrich 2019). A row of several parts, as heads, is normed part
+ * by part. */
+typedef struct geodec__norm {
+    const float *weight; /* [pad(part)], or [pad(width)] with `each`; ones if the file has none. NULL: no norm */
+    const float *bias;   /* the same shape; NULL: none */
+    int32_t width, part; /* numbers of a row, and of a part */
+    bool each;           /* each part has weights of its own */
+    bool centred;
+    float eps;
+} geodec__norm;
+
+/* A recurrent layer (recurrent_internal.h). NULL, or data NULL, where there is no such part. Vectors are float32. */
+typedef struct geodec__recurrent {
+    geodec__mixer how;
+    geodec_recurrence_shape shape;
+    geodec__matrix in;
+    geodec__matrix gate, alpha, beta; /* DELTA: Wz, Wa, Wb, each [..][d_model] */
+    geodec__matrix x, dt;             /* SELECTIVE: Wx [dt's cols + 2 r][d], Wdt [heads][..] */
+    geodec__matrix out;               /* beside attention: [d_model][d]; else it is the layer's o */
+    const float *conv, *conv_bias;    /* [taps][width], [width] */
+    const float *a;                   /* [d][stride] with SCAN, zero behind r; else [heads] */
+    const float *dt_bias, *skip;      /* [heads]; D [heads] */
+    geodec__norm norm;                /* of y: SELECTIVE: its groups; DELTA: its heads */
+    geodec__norm dt_norm, b_norm, c_norm;
+    bool grouped;      /* the rows of `in` */
+    bool grouped_beta; /* beta has the rows of alpha too */
+    bool dt_last;      /* Wx gives B, C, dt; else dt, B, C */
+    bool beside;       /* both this and attention read x, and their outputs are added */
+} geodec__recurrent;
+
 /* NULL (or data NULL) where the architecture has no such part. Vectors are float32, padded with zeros. */
 typedef struct geodec__layer {
-    const float *attn_norm, *ffn_norm;           /* [pad(d_model)] before attention and feed-forward */
-    const float *attn_post_norm, *ffn_post_norm; /* [pad(d_model)] of the block's output, before it is added (gemma) */
-    const float *q_norm, *k_norm; /* [head_dim], or [n_head head_dim] and [n_kv_head head_dim] with qk_norm_whole */
+    geodec__norm attn_norm, ffn_norm;               /* before attention and feed-forward */
+    geodec__norm attn_post_norm, ffn_post_norm;     /* of the block's output, before it is added (gemma) */
+    geodec__norm q_norm, k_norm;                    /* of each head, or of all together (olmoe) */
     const float *q_bias, *k_bias, *v_bias, *o_bias; /* [pad(rows)] */
     geodec__matrix q, k, v, o;
     /* A recurrent layer: q, k [recur_rank][d_model], v, o and decay [d_model][d_model]. decay data NULL: attention. */
     geodec__matrix decay;
-    const float *decay_bias, *read_norm; /* [pad(d_model)] of the gates; of what is read from the state */
-    geodec__recurrent recurrent;         /* in place of attention, unless it is beside it */
-    const float *router_bias;            /* [3 or 6] of a torus; NULL with scores */
-    const float *expert_place;           /* [n_expert][3] positions on the torus */
-    geodec__matrix router;               /* data NULL in a dense layer */
+    const float *decay_bias;       /* [pad(d_model)] of the gates */
+    geodec__norm read_norm;        /* of what is read from the state */
+    geodec__recurrent recurrent;   /* in place of attention, unless it is beside it */
+    const float *router_bias;      /* [3 or 6] of a torus; NULL with scores */
+    const float *expert_place;     /* [n_expert][3] positions on the torus */
+    geodec__matrix router;         /* data NULL in a dense layer */
     geodec__matrix gate, up, down; /* with experts: of expert 0; the others by geodec__expert. Of a store: data NULL */
     const float *expert_bias;      /* [pad(n_expert)] added to the scores for the choice only */
     /* The network of every row beside its experts, and the row [1][d_model] whose product's sigmoid is its factor (data
@@ -64,7 +97,7 @@ struct geodec_model {
     const uint8_t **expert;      /* targets of geodec__matrix.expert; NULL when experts share tensors */
     geodec_store *store;         /* the file is a store: its experts are not in memory. NULL otherwise */
     struct geodec__trits *trits; /* with store: it is one of ternary experts. NULL otherwise */
-    const float *output_norm;
+    geodec__norm output_norm;
     const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */
     geodec__matrix embedding, head;
     geodec__layer *layer; /* [n_layer] */

@@ -98,6 +98,12 @@ static float *vector(owner *o, int64_t n, double centre, double spread)
     return x;
 }
 
+static geodec__norm norm(owner *o, const geodec_model_config *c, int64_t width, int64_t part, double centre)
+{
+    return (geodec__norm){
+        .weight = vector(o, part, centre, 0.2), .width = (int32_t)width, .part = (int32_t)part, .eps = c->rms_eps};
+}
+
 static geodec__matrix matrix(owner *o, int64_t cols, int64_t rows, int64_t count)
 {
     return (geodec__matrix){.data = (const uint8_t *)vector(o, cols * rows * count, 0, 1.2 / sqrt((double)cols)),
@@ -113,8 +119,8 @@ static geodec__layer layer(owner *o, const description *k, int32_t i)
     const bool routed = c->n_expert > 0 && i >= c->n_dense;
     const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim,
                   experts = routed ? c->n_expert : 1, f = c->n_expert > 0 && !routed ? c->d_ff_dense : c->d_ff;
-    geodec__layer l = {.attn_norm = vector(o, d, 1, 0.2),
-                       .ffn_norm = vector(o, d, 1, 0.2),
+    geodec__layer l = {.attn_norm = norm(o, c, d, d, 1),
+                       .ffn_norm = norm(o, c, d, d, 1),
                        .q = matrix(o, d, q, 1),
                        .k = matrix(o, d, kv, 1),
                        .v = matrix(o, d, kv, 1),
@@ -131,12 +137,12 @@ static geodec__layer layer(owner *o, const description *k, int32_t i)
     }
     if (routed && k->shared_factor) l.shared_factor = matrix(o, d, 1, 1);
     if (k->post_norms) {
-        l.attn_post_norm = vector(o, d, 0.5, 0.2);
-        l.ffn_post_norm = vector(o, d, 0.5, 0.2);
+        l.attn_post_norm = norm(o, c, d, d, 0.5);
+        l.ffn_post_norm = norm(o, c, d, d, 0.5);
     }
     if (k->qk_norm) {
-        l.q_norm = vector(o, c->qk_norm_whole ? q : c->head_dim, 1, 0.2);
-        l.k_norm = vector(o, c->qk_norm_whole ? kv : c->head_dim, 1, 0.2);
+        l.q_norm = norm(o, c, q, c->qk_norm_whole ? q : c->head_dim, 1);
+        l.k_norm = norm(o, c, kv, c->qk_norm_whole ? kv : c->head_dim, 1);
     }
     if (k->biases) {
         l.q_bias = vector(o, q, 0, 0.5);
@@ -163,7 +169,7 @@ geodec_model *models_create(int kind)
     m->config = k->config;
     m->config.arch = k->name;
     m->name = k->name;
-    m->output_norm = vector(o, m->config.d_model, 1, 0.2);
+    m->output_norm = norm(o, &m->config, m->config.d_model, m->config.d_model, 1);
     m->embedding = matrix(o, m->config.d_model, m->config.n_vocab, 1);
     m->head = m->config.tied ? m->embedding : matrix(o, m->config.d_model, m->config.n_vocab, 1);
     for (int i = 0; k->divisors && i < 2; i++) {

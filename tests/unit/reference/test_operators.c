@@ -27,39 +27,40 @@ static void check_at(const check_map *m, double spread)
 
 /* ---- norm ------------------------------------------------------------------------------------------------------- */
 
-typedef struct norm {
-    int64_t n, d;
-    double eps;
-    float *gain;
-} norm;
-static void norm_run(const void *ctx, const double *x, double *y)
-{
-    const norm *o = ctx;
-    geodec__reference_norm(o->n, o->d, o->eps, o->gain, x, y);
-}
+enum { NORM_ROWS = 4 };
+
+static void norm_run(const void *ctx, const double *x, double *y) { geodec__reference_norm(NORM_ROWS, ctx, x, y); }
 static void norm_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
 {
-    const norm *o = ctx;
-    geodec__reference_norm_jvp(o->n, o->d, o->eps, o->gain, x, k, dx, dy);
+    geodec__reference_norm_jvp(NORM_ROWS, ctx, x, k, dx, dy);
 }
 static void norm_vjp(const void *ctx, const double *x, int64_t k, const double *gy, double *gx)
 {
-    const norm *o = ctx;
-    geodec__reference_norm_vjp(o->n, o->d, o->eps, o->gain, x, k, gy, gx);
+    geodec__reference_norm_vjp(NORM_ROWS, ctx, x, k, gy, gx);
 }
 
 Test(reference_operators, norm)
 {
-    static const double eps[] = {1e-6, 0.3}; /* the second matters in the derivative */
-    for (int e = 0; e < 2; e++) {
-        norm o = {.n = 4, .d = 9, .eps = eps[e], .gain = gains(9, 2)};
-        check_at(&(check_map){"norm", 36, 36, norm_run, norm_jvp, norm_vjp, &o}, 1);
-        const double x[2] = {3, 4};
-        double y[2];
-        geodec__reference_norm(1, 2, 0.5, o.gain, x, y);
-        NEAR(y[1], 4 / sqrt(13) * (double)o.gain[1], "norm");
-        geodec_mem_free(o.gain);
-    }
+    float *gain = gains(9, 2), *bias = gains(9, 4);
+    /* eps 0.3 matters in the derivative; parts of three numbers, with weights of the part's place or the row's */
+    const geodec__norm norms[] = {{gain, NULL, 9, 9, false, false, 1e-6f}, {gain, NULL, 9, 9, false, false, 0.3f},
+                                  {gain, bias, 9, 9, false, true, 1e-6f},  {gain, NULL, 9, 3, false, true, 0.3f},
+                                  {gain, bias, 9, 3, true, true, 0.3f},    {gain, NULL, 9, 3, true, false, 0.3f}};
+    for (size_t e = 0; e < sizeof norms / sizeof *norms; e++)
+        check_at(&(check_map){"norm", 36, 36, norm_run, norm_jvp, norm_vjp, &norms[e]}, 1);
+    const double x[4] = {3, 4, 6, 10};
+    double y[4];
+    geodec__norm two = {gain, bias, 4, 2, true, false, 0.5f};
+    geodec__reference_norm(1, &two, x, y);
+    NEAR(y[1], 4 / sqrt(13) * (double)gain[1] + (double)bias[1], "RMS norm");
+    NEAR(y[2], 6 / sqrt(68.5) * (double)gain[2] + (double)bias[2], "RMS norm of the second part");
+    two.centred = true;
+    geodec__reference_norm(1, &two, x, y);
+    NEAR(y[3], 2 / sqrt(4.5) * (double)gain[3] + (double)bias[3], "layer norm of the second part");
+    two.each = false;
+    geodec__reference_norm(1, &two, x, y);
+    NEAR(y[3], 2 / sqrt(4.5) * (double)gain[1] + (double)bias[1], "layer norm with the weights of every part");
+    GEODEC_FREE(gain, bias);
 }
 
 /* ---- rotation --------------------------------------------------------------------------------------------------- */

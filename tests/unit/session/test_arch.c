@@ -190,7 +190,7 @@ Test(model_arch, layers_of_mixtures)
     cr_assert(c->d_ff_shared == 28 && c->rope_dim == 6 && c->head_dim == 12);
     geodec_model_close(m);
     m = opened_family("glm4moe");
-    cr_assert(m->config.expert_sigmoid && m->layer[0].k_bias && !m->layer[0].q_norm && !m->layer[0].attn_post_norm);
+    cr_assert(m->config.expert_sigmoid && m->layer[0].k_bias && !m->layer[0].q_norm.weight && !m->layer[0].attn_post_norm.weight);
     geodec_model_close(m);
     m = opened_family("ernie4_5-moe-step");
     for (int32_t i = 0; i < 4; i++) cr_assert_eq(m->layer[i].router.data != NULL, i % 2 == 1);

@@ -260,28 +260,35 @@ Test(model_kernels, geglu)
     }
 }
 
-Test(model_kernels, rms_norm)
+/* Forms: RMS norm, layer norm, layer norm with a bias. */
+Test(model_kernels, norms)
 {
     static const int sizes[] = {1, 7, 8, 15, 16, 33, 200, 577};
-    float x[600], w[600], first[600], y[600];
+    float x[600], w[600], b[600], first[600], y[600];
     geodec_rng r = geodec_rng_stream(5, geodec_rng_id("functions", 0));
     for (int i = 0; i < 600; i++) {
-        x[i] = 3 * random_float(&r);
+        x[i] = 3 * random_float(&r) + 1;
         w[i] = random_float(&r);
+        b[i] = random_float(&r);
     }
-    for (size_t z = 0; z < sizeof sizes / sizeof *sizes; z++) {
-        const int n = sizes[z];
-        double sum = 0;
-        for (int i = 0; i < n; i++) sum += (double)x[i] * (double)x[i];
+    for (size_t z = 0; z < 3 * sizeof sizes / sizeof *sizes; z++) {
+        const int n = sizes[z / 3], form = (int)(z % 3);
+        double mean = 0, sum = 0;
+        for (int i = 0; i < n && form > 0; i++) mean += (double)x[i] / n;
+        for (int i = 0; i < n; i++) sum += ((double)x[i] - mean) * ((double)x[i] - mean);
         bool have = false;
         for (int k = 0; k < 3; k++) {
             const geodec__kernels *kernels = geodec__kernels_for(isas[k]);
             if (!kernels) continue;
-            memcpy(y, x, sizeof y);
-            kernels->rms_norm(y, w, n, 1e-5f, y); /* in place */
+            memcpy(y, x, sizeof y); /* in place */
+            if (form == 0)
+                kernels->rms_norm(y, w, n, 1e-5f, y);
+            else
+                kernels->layer_norm(y, w, form == 2 ? b : NULL, n, 1e-5f, y);
             for (int i = 0; i < n; i++) {
-                const double want = (double)x[i] / sqrt(sum / n + (double)1e-5f) * (double)w[i];
-                cr_assert_leq(fabs((double)y[i] - want), 2e-7 * fabs(want));
+                const double d = (double)x[i] - mean, want = d / sqrt(sum / n + (double)1e-5f) * (double)w[i],
+                             bias = form == 2 ? (double)b[i] : 0, size = fabs(want) + fabs(bias);
+                cr_assert_leq(fabs((double)y[i] - want - bias), form == 0 ? 2e-7 * size : 1e-6 * (1 + size));
             }
             cr_assert(memcmp(y + n, x + n, sizeof y - (size_t)n * sizeof *y) == 0, "nothing past the end is touched");
             if (!have) memcpy(first, y, sizeof y);
