@@ -1,6 +1,8 @@
 /* Every operator of recurrent layers: its value against the formula written out, its derivatives against differences.
  */
+#include "linalg/lapack.h"
 #include "reference/check.h"
+#include "reference/recurrent_internal.h"
 #include "reference/recurrent_operators_internal.h"
 #include "support/support.h"
 
@@ -278,4 +280,172 @@ Test(reference_recurrent, steps)
             .kind = GEODEC_RECURRENCE_DELTA, .d = 8, .r = 3, .share = 2, .keys = 2, .cyclic = true},
         7);
     check_steps((geodec_recurrence_shape){.kind = GEODEC_RECURRENCE_SCAN, .d = 5, .r = 4, .share = 1, .keys = 1}, 7);
+}
+
+/* ---- layers: from the normalised stream to the input of the output matrix ---------------------------------------- */
+
+enum { WIDTH = 6 /* of the stream */ };
+
+typedef struct layer {
+    geodec__recurrent l;
+    geodec_model m;
+    int64_t n, first, out;
+} layer;
+
+static geodec__matrix matrix(int64_t rows, int64_t cols, uint64_t seed)
+{
+    return (geodec__matrix){.data = (const uint8_t *)numbers(rows * cols, seed, 1 / sqrt((double)cols)),
+                            .rows = rows,
+                            .cols = cols,
+                            .row_bytes = cols * 4,
+                            .type = GEODEC_GGML_F32};
+}
+
+static geodec__norm norm_of(int64_t width, int64_t part, bool each, uint64_t seed)
+{
+    return (geodec__norm){
+        .weight = numbers(width, seed, 1), .width = (int32_t)width, .part = (int32_t)part, .each = each, .eps = 1e-2f};
+}
+
+static void layer_run(const void *ctx, const double *x, double *y)
+{
+    const layer *o = ctx;
+    geodec_err err = {0};
+    const geodec_reference r = {.model = &o->m};
+    geodec__ref_recurrent *a = NULL;
+    test_ok(geodec__ref_recurrent_create(&o->l, o->n, &a, &err), &err);
+    test_ok(geodec__ref_recurrent_run(&r, &o->l, o->n, x, a, y, &err), &err);
+    geodec__ref_recurrent_destroy(a);
+}
+static void layer_derive(const layer *o, const double *x, int64_t k, const double *from, double *to, bool back)
+{
+    geodec_err err = {0};
+    const geodec_reference r = {.model = &o->m};
+    geodec__ref_recurrent *a = NULL;
+    double *y = geodec_mem_new(o->n * o->out, sizeof *y);
+    test_ok(geodec__ref_recurrent_create(&o->l, o->n, &a, &err), &err);
+    test_ok(geodec__ref_recurrent_run(&r, &o->l, o->n, x, a, y, &err), &err);
+    if (back)
+        test_ok(geodec__ref_recurrent_vjp(&r, &o->l, o->n, o->first, a, k, from, to, &err), &err);
+    else
+        test_ok(geodec__ref_recurrent_jvp(&r, &o->l, o->n, o->first, a, k, from, to, &err), &err);
+    geodec__ref_recurrent_destroy(a);
+    geodec_mem_free(y);
+}
+static void layer_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+{
+    layer_derive(ctx, x, k, dx, dy, false);
+}
+static void layer_vjp(const void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+{
+    layer_derive(ctx, x, k, gy, gx, true);
+}
+
+/* The weights that a layer of this shape needs and has no matrix for yet. */
+static void fill(layer *o)
+{
+    geodec__recurrent *l = &o->l;
+    const geodec_recurrence_shape *p = &l->shape;
+    const int64_t heads = geodec_recurrence_heads(p);
+    l->conv = numbers(p->taps * p->width, 31, 0.7);
+    l->conv_bias = numbers(p->width, 32, 0.3);
+    l->dt_bias = numbers(heads, 33, 1);
+    l->skip = numbers(heads, 34, 1);
+    l->a = numbers(p->kind == GEODEC_RECURRENCE_SCAN ? p->d * geodec_recurrence_stride(p->r) : heads, 35, 0.5);
+    o->m.config.rms_eps = 1e-2f;
+    o->n = 6;
+    o->out = p->d > 0 ? p->d : p->width;
+}
+
+static void drop(layer *o)
+{
+    const void *all[] = {o->l.conv,    o->l.conv_bias,   o->l.dt_bias,        o->l.skip,          o->l.a,
+                         o->l.in.data, o->l.gate.data,   o->l.alpha.data,     o->l.beta.data,     o->l.x.data,
+                         o->l.dt.data, o->l.norm.weight, o->l.dt_norm.weight, o->l.b_norm.weight, o->l.c_norm.weight};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free((void *)(uintptr_t)all[i]);
+}
+
+static void check_layer(const char *name, geodec__recurrent l)
+{
+    layer o = {.l = l};
+    fill(&o);
+    const int64_t in = o.n * WIDTH, out = o.n * o.out, first = o.n / 2, m = o.n - first;
+    check_at(&(check_map){name, in, out, layer_run, layer_jvp, layer_vjp, &o});
+    /* derivatives of the last rows alone */
+    double *x = check_random(in, 41), *dx = check_random(in, 42), *dy = geodec_mem_new(out, sizeof *dy),
+           *gx = geodec_mem_new(in, sizeof *gx), *some = geodec_mem_new(out, sizeof *some),
+           *back = geodec_mem_new(in, sizeof *back);
+    memset(dx, 0, (size_t)(first * WIDTH) * sizeof *dx);
+    layer_jvp(&o, x, 1, dx, dy);
+    layer_vjp(&o, x, 1, dy, gx);
+    o.first = first;
+    layer_jvp(&o, x, 1, dx + first * WIDTH, some);
+    for (int64_t i = 0; i < m * o.out; i++) NEAR(some[i], dy[first * o.out + i], "%s: a tangent", name);
+    layer_vjp(&o, x, 1, some, back);
+    for (int64_t i = 0; i < m * WIDTH; i++)
+        cr_assert_lt(fabs(back[i] - gx[first * WIDTH + i]), 1e-11 * (1 + fabs(back[i])), "%s: a cotangent", name);
+    GEODEC_FREE(x, dx, dy, gx, some, back);
+    drop(&o);
+}
+
+Test(reference_recurrent, layers)
+{
+    geodec_linalg_init();
+    check_layer(
+        "short",
+        (geodec__recurrent){.how = GEODEC__MIXER_SHORT, .shape = {.taps = 3, .width = 6}, .in = matrix(18, WIDTH, 21)});
+    const geodec_recurrence_shape scan = {
+        .kind = GEODEC_RECURRENCE_SCAN, .d = 8, .r = 3, .share = 1, .keys = 1, .taps = 4, .width = 8};
+    check_layer("mamba", (geodec__recurrent){.how = GEODEC__MIXER_SELECTIVE,
+                                             .shape = scan,
+                                             .in = matrix(16, WIDTH, 21),
+                                             .x = matrix(8, 8, 22),
+                                             .dt = matrix(8, 2, 23)});
+    check_layer("jamba", (geodec__recurrent){.how = GEODEC__MIXER_SELECTIVE,
+                                             .shape = scan,
+                                             .in = matrix(16, WIDTH, 21),
+                                             .x = matrix(8, 8, 22),
+                                             .dt = matrix(8, 2, 23),
+                                             .dt_norm = norm_of(2, 2, false, 24),
+                                             .b_norm = norm_of(3, 3, false, 25),
+                                             .c_norm = norm_of(3, 3, false, 26)});
+    check_layer("plamo2", (geodec__recurrent){.how = GEODEC__MIXER_SELECTIVE,
+                                              .shape = {.d = 8, .r = 3, .share = 4, .keys = 1, .taps = 4, .width = 8},
+                                              .in = matrix(16, WIDTH, 21),
+                                              .x = matrix(11, 8, 22),
+                                              .dt = matrix(2, 5, 23),
+                                              .dt_norm = norm_of(5, 5, false, 24),
+                                              .b_norm = norm_of(3, 3, false, 25),
+                                              .c_norm = norm_of(3, 3, false, 26),
+                                              .grouped = true,
+                                              .dt_last = true});
+    const geodec_recurrence_shape heads = {.d = 8, .r = 3, .share = 2, .keys = 2, .taps = 4, .width = 20};
+    check_layer("mamba2", (geodec__recurrent){.how = GEODEC__MIXER_SELECTIVE,
+                                              .shape = heads,
+                                              .in = matrix(8 + 20 + 4, WIDTH, 21),
+                                              .norm = norm_of(8, 4, true, 24)});
+    geodec_recurrence_shape delta = {
+        .kind = GEODEC_RECURRENCE_DELTA, .d = 12, .r = 3, .share = 3, .keys = 2, .taps = 4, .width = 24};
+    check_layer("qwen3next", (geodec__recurrent){.how = GEODEC__MIXER_DELTA,
+                                                 .shape = delta,
+                                                 .in = matrix(24, WIDTH, 21),
+                                                 .gate = matrix(12, WIDTH, 22),
+                                                 .beta = matrix(8, WIDTH, 23),
+                                                 .norm = norm_of(12, 3, false, 24),
+                                                 .grouped_beta = true});
+    check_layer("qwen3next, one matrix", (geodec__recurrent){.how = GEODEC__MIXER_DELTA,
+                                                             .shape = delta,
+                                                             .in = matrix(36, WIDTH, 21),
+                                                             .beta = matrix(8, WIDTH, 23),
+                                                             .norm = norm_of(12, 3, false, 24),
+                                                             .grouped = true,
+                                                             .grouped_beta = true});
+    delta.cyclic = true;
+    check_layer("qwen35", (geodec__recurrent){.how = GEODEC__MIXER_DELTA,
+                                              .shape = delta,
+                                              .in = matrix(24, WIDTH, 21),
+                                              .gate = matrix(12, WIDTH, 22),
+                                              .alpha = matrix(4, WIDTH, 25),
+                                              .beta = matrix(4, WIDTH, 23),
+                                              .norm = norm_of(12, 3, false, 24)});
 }
