@@ -203,6 +203,10 @@ void geodec__forward_attend(geodec_session *s, int32_t index, int64_t n, bool ch
     const geodec__layer *l = &s->model->layer[index];
     const int64_t d = s->model->config.d_model;
     const float *const *x[1];
+    if (!geodec__layer_attends(l) && !geodec__layer_recurs(l)) {
+        geodec__forward_norm(s, &l->ffn_norm, n);
+        return;
+    }
     geodec__forward_norm(s, &l->attn_norm, n);
     show(s, index, GEODEC_SIDE_STREAM, n, d);
     if (l->router.data && s->model->config.route_before) geodec__experts_route(s, l, index, n);
@@ -244,6 +248,7 @@ void geodec__forward_layer(geodec_session *s, int32_t index, int64_t n, bool cha
 {
     if (s->model->streamed) geodec__streamed_ahead(s, index, n);
     geodec__forward_attend(s, index, n, chain);
+    if (!geodec__layer_feeds(&s->model->layer[index])) return;
     geodec__forward_feed(s, index, n);
     geodec__forward_finish(s, index, n, s->model->layer[index].router.data != NULL);
 }

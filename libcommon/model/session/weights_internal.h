@@ -78,6 +78,8 @@ static inline bool geodec__layer_attends(const geodec__layer *l)
     return l->q.data && (!geodec__layer_recurs(l) || l->recurrent.beside);
 }
 
+static inline bool geodec__layer_feeds(const geodec__layer *l) { return l->down.rows > 0; }
+
 /* Layouts into which matrices are moved (prepare_internal.h). */
 typedef enum geodec__prepare_kind {
     GEODEC__PREPARE_PANELS,
