@@ -13,7 +13,7 @@ geodec_status geodec_reference_create(const geodec_model *m, const geodec_refere
     geodec_status st = GEODEC_OK;
     geodec_reference *r = NULL;
     if (m->low) GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support a cache of low rank");
-    if (m->config.recur_period > 0)
+    if (m->config.recur_period > 0 || geodec__model_recurs(m))
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support architecture '%s'", m->config.arch);
     if (m->factors) GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not read factored weights");
     GEODEC_TRY(geodec__model_resident(m, err));

@@ -218,6 +218,26 @@ static const geodec__arch table[] = {
      .windows = GEODEC__MAYBE,
      .keep_weights = true,
      .recurrent = true},
+    {.name = "mamba",
+     .models = "Mamba, FalconMamba",
+     .differs = "layers have a selective state space (Mamba-1) and neither attention nor feed-forward",
+     .head = GEODEC__MAYBE,
+     .mixer = GEODEC__MIXER_SELECTIVE},
+    {.name = "mamba2",
+     .models = "Mamba-2, Codestral Mamba",
+     .differs = "as mamba, with heads that share a gate (Mamba-2) and a norm of each group",
+     .head = GEODEC__MAYBE,
+     .mixer = GEODEC__MIXER_SELECTIVE},
+    {.name = "lfm2",
+     .models = "LFM2",
+     .differs = "layers without key heads (`attention.head_count_kv` 0) have a gated convolution of "
+                "`shortconv.l_cache` rows in place of attention; norms of each head; the last norm is "
+                "`token_embd_norm`; optional window",
+     .head = GEODEC__MAYBE,
+     .qk_norm = GEODEC__QK_HEAD,
+     .windows = GEODEC__MAYBE,
+     .output_norm = "token_embd_norm.weight",
+     .mixer = GEODEC__MIXER_SHORT},
 };
 
 const geodec__arch *geodec__arch_find(const char *name)
@@ -255,7 +275,8 @@ const char *geodec__model_peculiarity(const geodec_model *m)
     for (int32_t i = 0; i < c->n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
         if (l->q_bias || l->k_bias || l->v_bias || l->o_bias) return "biases";
-        if (l->q_norm.weight || l->k_norm.weight || l->attn_post_norm.weight || l->ffn_post_norm.weight) return "more norms";
+        if (l->q_norm.weight || l->k_norm.weight || l->attn_post_norm.weight || l->ffn_post_norm.weight)
+            return "more norms";
         if (l->window) return "sliding attention";
         if (l->gate.expert) return "experts in tensors of their own";
     }

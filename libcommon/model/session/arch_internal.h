@@ -48,13 +48,20 @@ typedef struct geodec__arch {
     bool qk_norm_rotated;         /* norms of query and key after the rotation */
     bool sections;                /* rope.dimension_sections: positions of images; those of text are the same in all */
     bool qk_norm_optional;        /* by the tensors */
+    const char *output_norm;      /* name of the last norm; NULL: "output_norm.weight" */
     const char *ffn_norm;         /* name of the norm before the feed-forward; NULL: "ffn_norm.weight" */
     bool fused_qkv;               /* attn_qkv for q, k, v, as fused, but gate and up apart */
     bool scaled_embedding;        /* by sqrt(d_model) */
     bool recurrent;               /* recurrence.rank, recurrence.period, expert_route: model.h */
-    int32_t default_window;       /* when the key is absent */
-    int32_t window_period;        /* layer i is global when i % period = period - 1; 0: no layer is */
-    double rope_base_local;       /* base of the sliding layers, unscaled; 0 = that of the others */
+    /* Recurrent layers are those with the convolution's tensor; a layer attends, or has a feed-forward, if the file has
+     * tensors of it. */
+    geodec__mixer mixer;
+    bool beside;                       /* such layers attend too */
+    bool cyclic_keys;                  /* DELTA: head h has key h % keys */
+    bool grouped_heads;                /* SELECTIVE with Wx: in heads (plamo2) */
+    int32_t default_window;            /* when the key is absent */
+    int32_t window_period;             /* layer i is global when i % period = period - 1; 0: no layer is */
+    double rope_base_local;            /* base of the sliding layers, unscaled; 0 = that of the others */
     float attn_softcap, final_softcap; /* when the keys are absent */
     bool capped_attention;             /* attn_logit_softcapping means something */
     int32_t layers_of_wide_scale;      /* the variant with this many layers scales queries by 1/sqrt(d_model/n_head) */

@@ -55,6 +55,15 @@ static geodec_status read_equal(keys *k, int64_t *v)
     if (geodec_gguf_array_length(k->g, k->name, &n, NULL) != GEODEC_OK)
         return geodec_gguf_get_i64(k->g, k->name, v, err);
     GEODEC_PASS(geodec_gguf_array_same(k->g, k->name, v, &same, err));
+    if (!same && k->arch->mixer != GEODEC__MIXER_NONE) { /* 0 in layers without such a part */
+        int32_t all[MAX_LAYERS];
+        *v = 0;
+        if (n > MAX_LAYERS) GEODEC_FAIL(GEODEC_LIMIT, "%s: key '%s': %lld values", k->path, k->name, (long long)n);
+        GEODEC_PASS(geodec_gguf_array_i32(k->g, k->name, all, n, err));
+        for (int64_t i = 0; i < n; i++)
+            if (all[i] > *v) *v = all[i];
+        return GEODEC_OK;
+    }
     if (!same)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': %lld values that are not all equal are not supported", k->path,
                     k->name, (long long)n);
@@ -316,6 +325,23 @@ static geodec_status read_recurrence(keys *k, geodec_model_config *c)
     return GEODEC_OK;
 }
 
+/* Recurrent layers other than the decay recurrence. */
+static geodec_status read_recurrent(keys *k, geodec_model_config *c)
+{
+    geodec_err *err = k->err;
+    const geodec__mixer how = k->arch->mixer;
+    if (how == GEODEC__MIXER_NONE) return GEODEC_OK;
+    if (how == GEODEC__MIXER_SHORT)
+        return read_int(k, "shortconv.l_cache", 2, GEODEC_RECURRENCE_TAPS, -1, &c->ssm_taps);
+    GEODEC_PASS(read_int(k, "ssm.conv_kernel", 2, GEODEC_RECURRENCE_TAPS, -1, &c->ssm_taps));
+    GEODEC_PASS(read_int(k, "ssm.inner_size", 1, MAX_WIDTH, -1, &c->ssm_inner));
+    GEODEC_PASS(read_int(k, "ssm.state_size", 1, GEODEC_RECURRENCE_RANK, -1, &c->ssm_state));
+    GEODEC_PASS(read_int(k, "ssm.time_step_rank", 1, MAX_WIDTH, -1, &c->ssm_rank));
+    GEODEC_PASS(read_int(k, "ssm.group_count", 0, MAX_HEADS, 0, &c->ssm_groups));
+    if (c->ssm_groups == 0) c->ssm_groups = 1;
+    return GEODEC_OK;
+}
+
 static geodec_status read_experts(keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
@@ -424,6 +450,7 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
     GEODEC_PASS(read_float32(&k, "attention.layer_norm_rms_epsilon", 1, -1, &c.rms_eps));
     GEODEC_PASS(read_experts(&k, &c));
     GEODEC_PASS(read_recurrence(&k, &c));
+    GEODEC_PASS(read_recurrent(&k, &c));
     GEODEC_PASS(read_attention(&k, &c));
     GEODEC_PASS(read_rope(&k, &c));
     GEODEC_PASS(read_scales(&k, &c));

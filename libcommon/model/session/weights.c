@@ -1,7 +1,7 @@
 /* Binds every tensor of the file to its place in the architecture. Missing, misshapen and unknown tensors are refused
  * by name. */
 #include "base/mem.h"
-#include "session/arch_internal.h"
+#include "session/bind_internal.h"
 #include "session/expert_source_internal.h"
 #include "session/model_internal.h"
 #include "ternary/ternary.h"
@@ -12,24 +12,11 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tensor data is used in place: little-endian hosts only");
 
-enum { NAME = 80, SUFFIX = 48 };
+enum { SUFFIX = GEODEC__BIND_SUFFIX };
 static const char fused_experts[] = "ffn_gate_up_exps.weight";
 
-/* State of binding. */
-typedef struct binder {
-    const geodec_gguf *g;
-    const geodec__arch *arch;
-    const geodec_model_config *c;
-    const geodec_store *store; /* the experts' matrices are described there; NULL: in the file's tensors */
-    float *vector_at;          /* next free vector */
-    const uint8_t **expert_at; /* next free slot of an expert */
-    bool *bound;               /* [tensors] that were bound */
-    geodec_err *err;
-    char name[NAME]; /* name of the current tensor */
-} binder;
-
 /* layer < 0: not in a block. suffix with its .weight or .bias. One of size zero has no values and counts as missing. */
-static const geodec_gguf_tensor *find(binder *b, int32_t layer, const char *suffix)
+const geodec_gguf_tensor *geodec__bind_find(geodec__binder *b, int32_t layer, const char *suffix)
 {
     if (layer < 0)
         (void)snprintf(b->name, sizeof b->name, "%s", suffix);
@@ -39,15 +26,18 @@ static const geodec_gguf_tensor *find(binder *b, int32_t layer, const char *suff
     return t && geodec_gguf_elements(t) > 0 ? t : NULL;
 }
 
-static void mark(const binder *b, const geodec_gguf_tensor *t) { b->bound[t - geodec_gguf_tensor_at(b->g, 0)] = true; }
+void geodec__bind_mark(const geodec__binder *b, const geodec_gguf_tensor *t)
+{
+    b->bound[t - geodec_gguf_tensor_at(b->g, 0)] = true;
+}
 
-static geodec_status missing(const binder *b)
+geodec_status geodec__bind_missing(const geodec__binder *b)
 {
     return geodec_err_set(b->err, GEODEC_FORMAT, __func__, __LINE__, "tensor '%s' is missing", b->name);
 }
 
 /* Shape, and that values of the type can be read. */
-static geodec_status check_shape(const binder *b, const geodec_gguf_tensor *t, int64_t cols, int64_t rows,
+geodec_status geodec__bind_shape(const geodec__binder *b, const geodec_gguf_tensor *t, int64_t cols, int64_t rows,
                                  int64_t count, geodec_err *err)
 {
     const char *path = geodec_gguf_path_of(b->g, t->data);
@@ -65,51 +55,51 @@ static geodec_status check_shape(const binder *b, const geodec_gguf_tensor *t, i
 }
 
 /* cols inputs, rows outputs, count matrices in one tensor (experts; 1 otherwise). */
-static geodec_status bind_matrix(binder *b, int32_t layer, const char *suffix, int64_t cols, int64_t rows,
-                                 int64_t count, geodec__matrix *out)
+geodec_status geodec__bind_matrix(geodec__binder *b, int32_t layer, const char *suffix, int64_t cols, int64_t rows,
+                                  int64_t count, geodec__matrix *out)
 {
     geodec_err *err = b->err;
-    const geodec_gguf_tensor *t = find(b, layer, suffix);
-    if (!t) GEODEC_PASS(missing(b));
-    GEODEC_PASS(check_shape(b, t, cols, rows, count, err));
+    const geodec_gguf_tensor *t = geodec__bind_find(b, layer, suffix);
+    if (!t) GEODEC_PASS(geodec__bind_missing(b));
+    GEODEC_PASS(geodec__bind_shape(b, t, cols, rows, count, err));
     *out = (geodec__matrix){.data = t->data,
                             .rows = rows,
                             .cols = cols,
                             .row_bytes = (int64_t)geodec_ggml_bytes(geodec_ggml_traits_of(t->type), cols),
                             .type = t->type};
-    mark(b, t);
+    geodec__bind_mark(b, t);
     return GEODEC_OK;
 }
 
 /* Decoded to float32. A missing one stays NULL unless it is required. */
-static geodec_status bind_vector(binder *b, geodec__presence presence, int32_t layer, const char *suffix, int64_t n,
-                                 const float **out)
+geodec_status geodec__bind_vector(geodec__binder *b, geodec__presence presence, int32_t layer, const char *suffix,
+                                  int64_t n, const float **out)
 {
     geodec_err *err = b->err;
-    const geodec_gguf_tensor *t = presence == GEODEC__NEVER ? NULL : find(b, layer, suffix);
+    const geodec_gguf_tensor *t = presence == GEODEC__NEVER ? NULL : geodec__bind_find(b, layer, suffix);
     if (!t) {
-        if (presence == GEODEC__ALWAYS) GEODEC_PASS(missing(b));
+        if (presence == GEODEC__ALWAYS) GEODEC_PASS(geodec__bind_missing(b));
         return GEODEC_OK;
     }
-    GEODEC_PASS(check_shape(b, t, n, 1, 1, err));
+    GEODEC_PASS(geodec__bind_shape(b, t, n, 1, 1, err));
     geodec_ggml_traits_of(t->type)->decode(t->data, b->vector_at, n);
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(b->vector_at[i]))
             GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': value %lld is not finite", b->name, (long long)i);
     *out = b->vector_at;
     b->vector_at += geodec__pad(n);
-    mark(b, t);
+    geodec__bind_mark(b, t);
     return GEODEC_OK;
 }
 
 /* The norm of rows of `width` numbers; one of heads if its vector has `head` numbers (0: never). */
-static geodec_status bind_norm(binder *b, geodec__presence presence, int32_t layer, const char *suffix, int64_t width,
-                               int64_t head, geodec__norm *out)
+static geodec_status bind_norm(geodec__binder *b, geodec__presence presence, int32_t layer, const char *suffix,
+                               int64_t width, int64_t head, geodec__norm *out)
 {
-    const geodec_gguf_tensor *t = presence == GEODEC__NEVER ? NULL : find(b, layer, suffix);
+    const geodec_gguf_tensor *t = presence == GEODEC__NEVER ? NULL : geodec__bind_find(b, layer, suffix);
     const int64_t part = t && head > 0 && t->dim[0] == head ? head : width;
     *out = (geodec__norm){.width = (int32_t)width, .part = (int32_t)part, .eps = b->c->rms_eps};
-    return bind_vector(b, presence, layer, suffix, part, &out->weight);
+    return geodec__bind_vector(b, presence, layer, suffix, part, &out->weight);
 }
 
 /* ---- parts of a layer ------------------------------------------------------------------------------------------- */
@@ -123,60 +113,62 @@ static geodec__matrix slice(const geodec__matrix *all, int64_t first, int64_t ro
     return m;
 }
 
-static geodec_status bind_recurrence(binder *b, int32_t i, geodec__layer *l)
+static geodec_status bind_recurrence(geodec__binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const int64_t d = b->c->d_model, r = b->c->recur_rank;
     GEODEC_PASS(bind_norm(b, GEODEC__ALWAYS, i, "attn_norm.weight", d, 0, &l->attn_norm));
-    GEODEC_PASS(bind_matrix(b, i, "recur_decay.weight", d, d, 1, &l->decay));
-    GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "recur_decay.bias", d, &l->decay_bias));
-    GEODEC_PASS(bind_matrix(b, i, "recur_q.weight", d, r, 1, &l->q));
-    GEODEC_PASS(bind_matrix(b, i, "recur_k.weight", d, r, 1, &l->k));
-    GEODEC_PASS(bind_matrix(b, i, "recur_v.weight", d, d, 1, &l->v));
+    GEODEC_PASS(geodec__bind_matrix(b, i, "recur_decay.weight", d, d, 1, &l->decay));
+    GEODEC_PASS(geodec__bind_vector(b, GEODEC__ALWAYS, i, "recur_decay.bias", d, &l->decay_bias));
+    GEODEC_PASS(geodec__bind_matrix(b, i, "recur_q.weight", d, r, 1, &l->q));
+    GEODEC_PASS(geodec__bind_matrix(b, i, "recur_k.weight", d, r, 1, &l->k));
+    GEODEC_PASS(geodec__bind_matrix(b, i, "recur_v.weight", d, d, 1, &l->v));
     GEODEC_PASS(bind_norm(b, GEODEC__ALWAYS, i, "recur_norm.weight", d, 0, &l->read_norm));
-    GEODEC_PASS(bind_matrix(b, i, "recur_output.weight", d, d, 1, &l->o));
+    GEODEC_PASS(geodec__bind_matrix(b, i, "recur_output.weight", d, d, 1, &l->o));
     l->recurrent = (geodec__recurrent){.how = GEODEC__MIXER_DECAY, .shape = {.d = d, .r = r, .share = 1, .keys = 1}};
     return GEODEC_OK;
 }
 
-static geodec_status bind_attention(binder *b, int32_t i, geodec__layer *l)
+static geodec_status bind_attention(geodec__binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const geodec_model_config *c = b->c;
     const geodec__arch *a = b->arch;
     const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim;
-    const bool normed = !a->qk_norm_optional || find(b, i, "attn_q_norm.weight") || find(b, i, "attn_k_norm.weight");
+    const bool normed = !a->qk_norm_optional || geodec__bind_find(b, i, "attn_q_norm.weight") ||
+                        geodec__bind_find(b, i, "attn_k_norm.weight");
     const geodec__presence norm = a->qk_norm == GEODEC__QK_PLAIN || !normed ? GEODEC__NEVER : GEODEC__ALWAYS;
     const bool whole = a->qk_norm == GEODEC__QK_WHOLE;
     GEODEC_PASS(bind_norm(b, GEODEC__ALWAYS, i, "attn_norm.weight", d, 0, &l->attn_norm));
-    if ((a->fused || a->fused_qkv) && find(b, i, "attn_qkv.weight")) {
+    if ((a->fused || a->fused_qkv) && geodec__bind_find(b, i, "attn_qkv.weight")) {
         geodec__matrix all;
-        GEODEC_PASS(bind_matrix(b, i, "attn_qkv.weight", d, q + 2 * kv, 1, &all));
+        GEODEC_PASS(geodec__bind_matrix(b, i, "attn_qkv.weight", d, q + 2 * kv, 1, &all));
         l->q = slice(&all, 0, q);
         l->k = slice(&all, q, kv);
         l->v = slice(&all, q + kv, kv);
     } else {
-        GEODEC_PASS(bind_matrix(b, i, "attn_q.weight", d, q, 1, &l->q));
-        GEODEC_PASS(bind_matrix(b, i, "attn_k.weight", d, kv, 1, &l->k));
-        GEODEC_PASS(bind_matrix(b, i, "attn_v.weight", d, kv, 1, &l->v));
+        GEODEC_PASS(geodec__bind_matrix(b, i, "attn_q.weight", d, q, 1, &l->q));
+        GEODEC_PASS(geodec__bind_matrix(b, i, "attn_k.weight", d, kv, 1, &l->k));
+        GEODEC_PASS(geodec__bind_matrix(b, i, "attn_v.weight", d, kv, 1, &l->v));
     }
-    const bool biased = find(b, i, "attn_q.bias") || find(b, i, "attn_k.bias") || find(b, i, "attn_v.bias");
+    const bool biased = geodec__bind_find(b, i, "attn_q.bias") || geodec__bind_find(b, i, "attn_k.bias") ||
+                        geodec__bind_find(b, i, "attn_v.bias");
     /* one of the three alone is a damaged file */
     const geodec__presence bias = a->qkv_bias == GEODEC__MAYBE && biased ? GEODEC__ALWAYS : a->qkv_bias;
-    GEODEC_PASS(bind_vector(b, bias, i, "attn_q.bias", q, &l->q_bias));
-    GEODEC_PASS(bind_vector(b, bias, i, "attn_k.bias", kv, &l->k_bias));
-    GEODEC_PASS(bind_vector(b, bias, i, "attn_v.bias", kv, &l->v_bias));
+    GEODEC_PASS(geodec__bind_vector(b, bias, i, "attn_q.bias", q, &l->q_bias));
+    GEODEC_PASS(geodec__bind_vector(b, bias, i, "attn_k.bias", kv, &l->k_bias));
+    GEODEC_PASS(geodec__bind_vector(b, bias, i, "attn_v.bias", kv, &l->v_bias));
     GEODEC_PASS(bind_norm(b, norm, i, "attn_q_norm.weight", q, whole ? 0 : c->head_dim, &l->q_norm));
     GEODEC_PASS(bind_norm(b, norm, i, "attn_k_norm.weight", kv, whole ? 0 : c->head_dim, &l->k_norm));
-    GEODEC_PASS(bind_matrix(b, i, "attn_output.weight", q, d, 1, &l->o));
-    GEODEC_PASS(bind_vector(b, a->o_bias, i, "attn_output.bias", d, &l->o_bias));
+    GEODEC_PASS(geodec__bind_matrix(b, i, "attn_output.weight", q, d, 1, &l->o));
+    GEODEC_PASS(geodec__bind_vector(b, a->o_bias, i, "attn_output.bias", d, &l->o_bias));
     l->window = geodec__slides(c->window_period, i) ? c->window : 0;
     l->rope = l->window && c->rope_base_local > 0 ? 1 : 0;
     return GEODEC_OK;
 }
 
 /* A matrix of the experts of a store: type and shape, no data. */
-static geodec_status bind_described(const binder *b, int32_t layer, int which, int64_t cols, int64_t rows,
+static geodec_status bind_described(const geodec__binder *b, int32_t layer, int which, int64_t cols, int64_t rows,
                                     geodec__matrix *out)
 {
     geodec_err *err = b->err;
@@ -201,22 +193,22 @@ static geodec_status bind_described(const binder *b, int32_t layer, int which, i
 }
 
 /* All experts in one tensor <name>_exps, or one tensor each: <name>.E (files of before 2024-04). */
-static geodec_status bind_experts(binder *b, int32_t layer, const char *name, int64_t cols, int64_t rows,
+static geodec_status bind_experts(geodec__binder *b, int32_t layer, const char *name, int64_t cols, int64_t rows,
                                   geodec__matrix *out)
 {
     geodec_err *err = b->err;
     char suffix[SUFFIX];
     (void)snprintf(suffix, sizeof suffix, "%s.0.weight", name);
-    if (!find(b, layer, suffix)) {
+    if (!geodec__bind_find(b, layer, suffix)) {
         (void)snprintf(suffix, sizeof suffix, "%s_exps.weight", name);
-        GEODEC_PASS(bind_matrix(b, layer, suffix, cols, rows, b->c->n_expert, out));
+        GEODEC_PASS(geodec__bind_matrix(b, layer, suffix, cols, rows, b->c->n_expert, out));
         return GEODEC_OK;
     }
     geodec__matrix all = {0};
     for (int32_t e = 0; e < b->c->n_expert; e++) {
         geodec__matrix one;
         (void)snprintf(suffix, sizeof suffix, "%s.%d.weight", name, e);
-        GEODEC_PASS(bind_matrix(b, layer, suffix, cols, rows, 1, &one));
+        GEODEC_PASS(geodec__bind_matrix(b, layer, suffix, cols, rows, 1, &one));
         if (e == 0) {
             all = one;
             all.expert = b->expert_at;
@@ -230,11 +222,11 @@ static geodec_status bind_experts(binder *b, int32_t layer, const char *name, in
 }
 
 /* Gate and up of each expert in one tensor, the rows of gate first. */
-static geodec_status bind_gate_up(binder *b, int32_t layer, int64_t cols, int64_t rows, geodec__layer *l)
+static geodec_status bind_gate_up(geodec__binder *b, int32_t layer, int64_t cols, int64_t rows, geodec__layer *l)
 {
     geodec_err *err = b->err;
     geodec__matrix both;
-    GEODEC_PASS(bind_matrix(b, layer, fused_experts, cols, 2 * rows, b->c->n_expert, &both));
+    GEODEC_PASS(geodec__bind_matrix(b, layer, fused_experts, cols, 2 * rows, b->c->n_expert, &both));
     geodec__matrix *const half[] = {&l->gate, &l->up};
     for (int k = 0; k < 2; k++) {
         *half[k] = slice(&both, k * rows, rows);
@@ -245,7 +237,7 @@ static geodec_status bind_gate_up(binder *b, int32_t layer, int64_t cols, int64_
 }
 
 /* The matrices of the experts of a layer. */
-static geodec_status bind_routed(binder *b, int32_t i, int64_t d, int64_t f, geodec__layer *l)
+static geodec_status bind_routed(geodec__binder *b, int32_t i, int64_t d, int64_t f, geodec__layer *l)
 {
     geodec_err *err = b->err;
     if (b->store) {
@@ -254,7 +246,7 @@ static geodec_status bind_routed(binder *b, int32_t i, int64_t d, int64_t f, geo
         GEODEC_PASS(bind_described(b, i, 2, f, d, &l->down));
         return GEODEC_OK;
     }
-    if (find(b, i, fused_experts)) {
+    if (geodec__bind_find(b, i, fused_experts)) {
         GEODEC_PASS(bind_gate_up(b, i, d, f, l));
     } else {
         GEODEC_PASS(bind_experts(b, i, "ffn_gate", d, f, &l->gate));
@@ -272,16 +264,16 @@ static bool routed(const geodec_model_config *c, int32_t layer)
 }
 
 /* Projection to the torus, and the places of the experts on it. */
-static geodec_status bind_torus(binder *b, int32_t i, geodec__layer *l)
+static geodec_status bind_torus(geodec__binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const int64_t d = b->c->d_model, experts = b->c->n_expert;
     const int64_t rows = geodec_torus_rows(b->c->route == GEODEC_ROUTE_ANGLE ? GEODEC_TORUS_ANGLE : GEODEC_TORUS_MOD);
-    GEODEC_PASS(bind_matrix(b, i, "ffn_gate_inp.weight", d, rows, 1, &l->router));
-    GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "ffn_gate_inp.bias", rows, &l->router_bias));
-    const geodec_gguf_tensor *t = find(b, i, "ffn_expert_place.weight");
-    if (!t) GEODEC_PASS(missing(b));
-    GEODEC_PASS(check_shape(b, t, GEODEC_TORUS_AXES, experts, 1, err));
+    GEODEC_PASS(geodec__bind_matrix(b, i, "ffn_gate_inp.weight", d, rows, 1, &l->router));
+    GEODEC_PASS(geodec__bind_vector(b, GEODEC__ALWAYS, i, "ffn_gate_inp.bias", rows, &l->router_bias));
+    const geodec_gguf_tensor *t = geodec__bind_find(b, i, "ffn_expert_place.weight");
+    if (!t) GEODEC_PASS(geodec__bind_missing(b));
+    GEODEC_PASS(geodec__bind_shape(b, t, GEODEC_TORUS_AXES, experts, 1, err));
     const int64_t n = GEODEC_TORUS_AXES * experts;
     if (t->type != GEODEC_GGML_F32)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor '%s' is of type %s, not F32", b->name, geodec_ggml_type_name(t->type));
@@ -291,11 +283,11 @@ static geodec_status bind_torus(binder *b, int32_t i, geodec__layer *l)
             GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': value %lld is outside 0 to 1", b->name, (long long)k);
     l->expert_place = b->vector_at;
     b->vector_at += geodec__pad(n);
-    mark(b, t);
+    geodec__bind_mark(b, t);
     return GEODEC_OK;
 }
 
-static geodec_status bind_mixture(binder *b, int32_t i, geodec__layer *l)
+static geodec_status bind_mixture(geodec__binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const geodec_model_config *c = b->c;
@@ -304,18 +296,19 @@ static geodec_status bind_mixture(binder *b, int32_t i, geodec__layer *l)
         GEODEC_PASS(bind_torus(b, i, l));
         return bind_routed(b, i, d, f, l);
     }
-    GEODEC_PASS(bind_matrix(b, i, "ffn_gate_inp.weight", d, c->n_expert, 1, &l->router));
-    GEODEC_PASS(bind_vector(b, b->arch->expert_bias, i, "exp_probs_b.bias", c->n_expert, &l->expert_bias));
+    GEODEC_PASS(geodec__bind_matrix(b, i, "ffn_gate_inp.weight", d, c->n_expert, 1, &l->router));
+    GEODEC_PASS(geodec__bind_vector(b, b->arch->expert_bias, i, "exp_probs_b.bias", c->n_expert, &l->expert_bias));
     GEODEC_PASS(bind_routed(b, i, d, f, l));
     if (shared == 0) return GEODEC_OK;
-    GEODEC_PASS(bind_matrix(b, i, "ffn_gate_shexp.weight", d, shared, 1, &l->shared_gate));
-    GEODEC_PASS(bind_matrix(b, i, "ffn_up_shexp.weight", d, shared, 1, &l->shared_up));
-    GEODEC_PASS(bind_matrix(b, i, "ffn_down_shexp.weight", shared, d, 1, &l->shared_down));
-    if (b->arch->shared_factor) GEODEC_PASS(bind_matrix(b, i, "ffn_gate_inp_shexp.weight", d, 1, 1, &l->shared_factor));
+    GEODEC_PASS(geodec__bind_matrix(b, i, "ffn_gate_shexp.weight", d, shared, 1, &l->shared_gate));
+    GEODEC_PASS(geodec__bind_matrix(b, i, "ffn_up_shexp.weight", d, shared, 1, &l->shared_up));
+    GEODEC_PASS(geodec__bind_matrix(b, i, "ffn_down_shexp.weight", shared, d, 1, &l->shared_down));
+    if (b->arch->shared_factor)
+        GEODEC_PASS(geodec__bind_matrix(b, i, "ffn_gate_inp_shexp.weight", d, 1, 1, &l->shared_factor));
     return GEODEC_OK;
 }
 
-static geodec_status bind_feed_forward(binder *b, int32_t i, geodec__layer *l)
+static geodec_status bind_feed_forward(geodec__binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const geodec_model_config *c = b->c;
@@ -329,22 +322,39 @@ static geodec_status bind_feed_forward(binder *b, int32_t i, geodec__layer *l)
     } else {
         if (b->arch->fused) {
             geodec__matrix both;
-            GEODEC_PASS(bind_matrix(b, i, "ffn_up.weight", d, 2 * f, 1, &both));
+            GEODEC_PASS(geodec__bind_matrix(b, i, "ffn_up.weight", d, 2 * f, 1, &both));
             l->gate = slice(&both, 0, f);
             l->up = slice(&both, f, f);
         } else {
-            GEODEC_PASS(bind_matrix(b, i, "ffn_gate.weight", d, f, 1, &l->gate));
-            GEODEC_PASS(bind_matrix(b, i, "ffn_up.weight", d, f, 1, &l->up));
+            GEODEC_PASS(geodec__bind_matrix(b, i, "ffn_gate.weight", d, f, 1, &l->gate));
+            GEODEC_PASS(geodec__bind_matrix(b, i, "ffn_up.weight", d, f, 1, &l->up));
         }
-        GEODEC_PASS(bind_matrix(b, i, "ffn_down.weight", f, d, 1, &l->down));
+        GEODEC_PASS(geodec__bind_matrix(b, i, "ffn_down.weight", f, d, 1, &l->down));
     }
     GEODEC_PASS(bind_norm(b, post, i, "post_ffw_norm.weight", d, 0, &l->ffn_post_norm));
     return GEODEC_OK;
 }
 
+/* A layer of a model with recurrent ones: what it has is said by its tensors. */
+static geodec_status bind_hybrid(geodec__binder *b, int32_t i, geodec__layer *l)
+{
+    geodec_err *err = b->err;
+    const int64_t d = b->c->d_model;
+    const bool recurs = geodec__bind_recurs(b, i);
+    const bool attends = (!recurs || b->arch->beside) &&
+                         (geodec__bind_find(b, i, "attn_q.weight") || geodec__bind_find(b, i, "attn_qkv.weight"));
+    const bool feeds = geodec__bind_find(b, i, "ffn_down.weight") || geodec__bind_find(b, i, "ffn_gate_inp.weight");
+    if (recurs) GEODEC_PASS(geodec__bind_recurrent(b, i, l));
+    if (attends) GEODEC_PASS(bind_attention(b, i, l));
+    if (recurs && !attends) GEODEC_PASS(bind_norm(b, GEODEC__ALWAYS, i, "attn_norm.weight", d, 0, &l->attn_norm));
+    if (feeds) GEODEC_PASS(bind_feed_forward(b, i, l));
+    if (!recurs && !attends && !feeds) return geodec__bind_missing(b);
+    return GEODEC_OK;
+}
+
 /* ---- the model -------------------------------------------------------------------------------------------------- */
 
-static geodec_status bind_divisors(binder *b, geodec_model *m)
+static geodec_status bind_divisors(geodec__binder *b, geodec_model *m)
 {
     geodec_err *err = b->err;
     static const char *const names[][2] = {
@@ -357,7 +367,7 @@ static geodec_status bind_divisors(binder *b, geodec_model *m)
             b->arch->divisors == GEODEC__DIVISORS_TWO && geodec_gguf_find(b->g, names[GEODEC__DIVISORS_TWO][1 - i])
                 ? GEODEC__ALWAYS
                 : GEODEC__MAYBE;
-        GEODEC_PASS(bind_vector(b, p, -1, names[b->arch->divisors][i], pairs, &m->rope_divisor[i]));
+        GEODEC_PASS(geodec__bind_vector(b, p, -1, names[b->arch->divisors][i], pairs, &m->rope_divisor[i]));
         for (int64_t k = 0; m->rope_divisor[i] && k < pairs; k++)
             if (!(m->rope_divisor[i][k] > 0))
                 GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': divisor %lld is not positive", b->name, (long long)k);
@@ -367,7 +377,7 @@ static geodec_status bind_divisors(binder *b, geodec_model *m)
 }
 
 /* Whether it belongs to a block after the last layer. */
-static bool is_of_next_tokens(const binder *b, const char *name)
+static bool is_of_next_tokens(const geodec__binder *b, const char *name)
 {
     int block;
     return sscanf(name, "blk.%4d.", &block) == 1 && block >= b->c->n_layer &&
@@ -395,7 +405,7 @@ static bool is_named(const char *name)
 
 /* A tensor of another architecture would be part of the function (a bias, frequency factors), so it is an error. One
  * without values, or of a name that no architecture has, is not read, and counted. */
-static geodec_status refuse_unexpected(const binder *b, geodec_model *m)
+static geodec_status refuse_unexpected(const geodec__binder *b, geodec_model *m)
 {
     geodec_status st = GEODEC_OK;
     geodec_err *err = b->err;
@@ -413,7 +423,7 @@ done:
 }
 
 /* Memory for every vector and every expert's pointer, counted from the tensors present. */
-static geodec_status new_places(binder *b, geodec_model *m, geodec_err *err)
+static geodec_status new_places(geodec__binder *b, geodec_model *m, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t floats = 0, experts = 0;
@@ -424,6 +434,7 @@ static geodec_status new_places(binder *b, geodec_model *m, geodec_err *err)
         if (t->dim[1] == 1 && t->dim[2] == 1 && t->dim[3] == 1) floats += geodec__pad(t->dim[0]);
         if (m->config.route != GEODEC_ROUTE_SCORES && t->dim[0] == GEODEC_TORUS_AXES && t->dim[2] == 1)
             floats += geodec__pad(GEODEC_TORUS_AXES * t->dim[1]);
+        floats += geodec__bind_recurrent_floats(t);
         const char *suffix = strstr(t->name, fused_experts);
         experts += suffix && !suffix[sizeof fused_experts - 1] ? 2 * t->dim[2] : 1;
     }
@@ -450,10 +461,10 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model_config *c = &m->config;
-    binder b = {.g = m->gguf, .arch = geodec__arch_find(c->arch), .c = c, .store = m->store, .err = err};
+    geodec__binder b = {.g = m->gguf, .arch = geodec__arch_find(c->arch), .c = c, .store = m->store, .err = err};
     const geodec_gguf_tensor *embedding = geodec_gguf_find(m->gguf, "token_embd.weight");
     /* before memory is allocated by these numbers, check that the file has that many tensors */
-    if (geodec_gguf_n_tensors(m->gguf) < 2 + 6 * (int64_t)c->n_layer)
+    if (geodec_gguf_n_tensors(m->gguf) < 2 + (b.arch->mixer != GEODEC__MIXER_NONE ? 3 : 6) * (int64_t)c->n_layer)
         GEODEC_THROW(GEODEC_FORMAT, "key '%s.block_count': %d blocks need more than the %lld tensors present", c->arch,
                      c->n_layer, (long long)geodec_gguf_n_tensors(m->gguf));
     if (!embedding) GEODEC_THROW(GEODEC_FORMAT, "tensor 'token_embd.weight' is missing");
@@ -463,14 +474,19 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
     if (m->store) GEODEC_TRY(check_store(m, err));
     GEODEC_NEW(m->layer, c->n_layer);
     GEODEC_TRY(new_places(&b, m, err));
-    GEODEC_TRY(bind_matrix(&b, -1, "token_embd.weight", c->d_model, c->n_vocab, 1, &m->embedding));
-    GEODEC_TRY(bind_norm(&b, GEODEC__ALWAYS, -1, "output_norm.weight", c->d_model, 0, &m->output_norm));
+    GEODEC_TRY(geodec__bind_matrix(&b, -1, "token_embd.weight", c->d_model, c->n_vocab, 1, &m->embedding));
+    GEODEC_TRY(bind_norm(&b, GEODEC__ALWAYS, -1, b.arch->output_norm ? b.arch->output_norm : "output_norm.weight",
+                         c->d_model, 0, &m->output_norm));
     c->tied =
         b.arch->head == GEODEC__NEVER || (b.arch->head == GEODEC__MAYBE && !geodec_gguf_find(m->gguf, "output.weight"));
     m->head = m->embedding;
-    if (!c->tied) GEODEC_TRY(bind_matrix(&b, -1, "output.weight", c->d_model, c->n_vocab, 1, &m->head));
+    if (!c->tied) GEODEC_TRY(geodec__bind_matrix(&b, -1, "output.weight", c->d_model, c->n_vocab, 1, &m->head));
     GEODEC_TRY(bind_divisors(&b, m));
     for (int32_t i = 0; i < c->n_layer; i++) {
+        if (b.arch->mixer != GEODEC__MIXER_NONE) {
+            GEODEC_TRY(bind_hybrid(&b, i, &m->layer[i]));
+            continue;
+        }
         if (c->recur_rank > 0 && geodec__recurs(c, i))
             GEODEC_TRY(bind_recurrence(&b, i, &m->layer[i]));
         else

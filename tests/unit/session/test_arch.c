@@ -21,7 +21,8 @@ Test(model_arch, every_family_is_in_the_table)
     cr_assert_str_eq(
         geodec__arch_names(names, sizeof names),
         "llama, qwen2, qwen3, qwen3moe, qwen3vlmoe, olmoe, qwen2moe, deepseek, dots1, bailingmoe, bailingmoe2, "
-        "glm4moe, ernie4_5-moe, hunyuan-moe, granitemoe, minimax-m2, gemma2, gemma3, phi3, perspective");
+        "glm4moe, ernie4_5-moe, hunyuan-moe, granitemoe, minimax-m2, gemma2, gemma3, phi3, perspective, mamba, mamba2, "
+        "lfm2");
     cr_assert_null(geodec__arch_find("LLAMA"));
     cr_assert_null(geodec__arch_find("llam"));
     for (size_t i = 0; i < N_FAMILIES; i++) {
@@ -190,7 +191,8 @@ Test(model_arch, layers_of_mixtures)
     cr_assert(c->d_ff_shared == 28 && c->rope_dim == 6 && c->head_dim == 12);
     geodec_model_close(m);
     m = opened_family("glm4moe");
-    cr_assert(m->config.expert_sigmoid && m->layer[0].k_bias && !m->layer[0].q_norm.weight && !m->layer[0].attn_post_norm.weight);
+    cr_assert(m->config.expert_sigmoid && m->layer[0].k_bias && !m->layer[0].q_norm.weight &&
+              !m->layer[0].attn_post_norm.weight);
     geodec_model_close(m);
     m = opened_family("ernie4_5-moe-step");
     for (int32_t i = 0; i < 4; i++) cr_assert_eq(m->layer[i].router.data != NULL, i % 2 == 1);
