@@ -170,6 +170,9 @@ static void weigh(geodec__attend_query *const *query, int64_t n, int64_t width, 
                                                                                                   weigh_3, weigh_4};
     for (int64_t r = 0; cap > 0 && r < n; r++)
         softcap(query[r]->score + query[r]->lo / 16 * 16, 16 * groups_seen(query[r]), cap);
+    for (int64_t r = 0; r < n; r++)
+        for (int32_t j = query[r]->lo; query[r]->slope != 0 && j < query[r]->hi; j++)
+            query[r]->score[j] += query[r]->slope * (float)(query[r]->before + j);
     for (int64_t r = 0, end; r < n; r = end) {
         const int64_t groups = groups_seen(query[r]);
         for (end = r + 1; end < n && groups_seen(query[end]) == groups; end++) {
@@ -395,6 +398,18 @@ static void attend_merge(float *into, const float *from, int64_t dim)
     for (int64_t i = 0; i < width + 16; i += 16)
         f_store(into + i, f_fma(f_load(from + i), cb, f_mul(f_load(into + i), ca)));
     into[width + GEODEC__ATTEND_TOP] = top;
+}
+
+static void attend_sink(float *state, int64_t dim, float logit)
+{
+    const int64_t width = geodec__attend_width(dim);
+    const float a = state[width + GEODEC__ATTEND_TOP], top = logit > a ? logit : a;
+    const fvec ca = f_exp(f_set1(a - top));
+    float one[16];
+    for (int64_t i = 0; i < width + 16; i += 16) f_store(state + i, f_mul(f_load(state + i), ca));
+    f_store(one, f_exp(f_set1(logit - top)));
+    state[width] += one[0];
+    state[width + GEODEC__ATTEND_TOP] = top;
 }
 
 static void attend_finish(float *state, int64_t dim)

@@ -388,25 +388,71 @@ static void softcap(float *x, int64_t n, float cap)
     memcpy(x + i, tail, (size_t)(n - i) * sizeof *x);
 }
 
-static void swiglu(float *gate, const float *up, int64_t n)
+INLINE fvec silu(fvec g) { return f_div(g, f_add(f_set1(1.0f), f_exp(f_sub(f_zero(), g)))); }
+
+/* The tanh form of GELU: (1 + tanh u) / 2 = 1 / (1 + exp(-2u)). */
+INLINE fvec gelu(fvec g)
 {
-    const fvec one = f_set1(1.0f), zero = f_zero();
-    for (int64_t i = 0; i < n; i += 16) { /* the padding of both is zero and remains zero */
-        const fvec g = f_load(gate + i);
-        f_store(gate + i, f_mul(f_div(g, f_add(one, f_exp(f_sub(zero, g)))), f_load(up + i)));
+    const fvec cubic = f_set1(0.044715f), twice = f_set1(-1.5957691216057308f);
+    const fvec u = f_mul(twice, f_fma(f_mul(cubic, f_mul(g, g)), g, g));
+    return f_div(g, f_add(f_set1(1.0f), f_exp(u)));
+}
+
+/* A gate that is clamped from above, and what up becomes. */
+INLINE fvec clamped_gate(fvec g)
+{
+    const fvec x = f_min(f_set1(7.0f), g);
+    return f_div(x, f_add(f_set1(1.0f), f_exp(f_mul(f_set1(-1.702f), x))));
+}
+INLINE fvec clamped_up(fvec u) { return f_add(f_min(f_set1(7.0f), f_max(f_set1(-7.0f), u)), f_set1(1.0f)); }
+
+static double softplus(double x) { return x > 20 ? x : log1p(exp(x)); }
+
+/* In double: a rare activation. constant: alpha of positive and negative numbers, beta, eps. */
+static void xielu(const float *constant, float *gate, const float *up, int64_t n)
+{
+    const double beta = (double)constant[2], eps = (double)constant[3], p = softplus((double)constant[0]),
+                 q = beta + softplus((double)constant[1]);
+    for (int64_t i = 0; i < n; i++) {
+        const double x = (double)gate[i], least = x < eps ? x : eps;
+        gate[i] = (float)(x > 0 ? p * x * x + beta * x : (expm1(least) - x) * q + beta * x);
+        if (up) gate[i] *= up[i];
     }
 }
 
-/* The tanh form of GELU: (1 + tanh u) / 2 = 1 / (1 + exp(-2u)). */
-static void geglu(float *gate, const float *up, int64_t n)
+#define ACTIVATE(f)                                                                                                    \
+    for (int64_t i = 0; i < n; i += 16) {                                                                              \
+        const fvec g = f_load(gate + i);                                                                               \
+        f_store(gate + i, up ? f_mul(f, f_load(up + i)) : f);                                                          \
+    }
+static void activate(geodec_activation a, const float *constant, float *gate, const float *up, int64_t n)
 {
-    const fvec one = f_set1(1.0f), cubic = f_set1(0.044715f), twice = f_set1(-1.5957691216057308f);
-    for (int64_t i = 0; i < n; i += 16) {
-        const fvec g = f_load(gate + i);
-        const fvec u = f_mul(twice, f_fma(f_mul(cubic, f_mul(g, g)), g, g));
-        f_store(gate + i, f_mul(f_div(g, f_add(one, f_exp(u))), f_load(up + i)));
+    const fvec zero = f_zero();
+    switch (a) {
+    case GEODEC_SILU:
+        ACTIVATE(silu(g))
+        return;
+    case GEODEC_GELU_TANH:
+        ACTIVATE(gelu(g))
+        return;
+    case GEODEC_RELU:
+        ACTIVATE(f_max(g, zero))
+        return;
+    case GEODEC_RELU2:
+        ACTIVATE(f_mul(f_max(g, zero), f_max(g, zero)))
+        return;
+    case GEODEC_XIELU:
+        xielu(constant, gate, up, n);
+        return;
+    case GEODEC_SWIGLU_CLAMPED:
+        for (int64_t i = 0; i < n; i += 16) {
+            const fvec g = clamped_gate(f_load(gate + i));
+            f_store(gate + i, up ? f_mul(g, clamped_up(f_load(up + i))) : g);
+        }
+        return;
     }
 }
+#undef ACTIVATE
 
 /* The order of the sums is explicit, so vectorisation keeps the bits. */
 INLINE double eight_sums(const double *sum)
@@ -478,14 +524,14 @@ const geodec__kernels KERNELS = {
     .gemm_pack = gemm_pack,
     .gemm = gemm,
 #endif
-    .swiglu = swiglu,
-    .geglu = geglu,
+    .activate = activate,
     .rms_norm = rms_norm,
     .layer_norm = layer_norm,
     .softcap = softcap,
     .softmax = softmax,
     .attend_block = attend_block,
     .attend_merge = attend_merge,
+    .attend_sink = attend_sink,
     .attend_finish = attend_finish,
     .decode_f16 = decode_f16,
     .decode_q8_keys = decode_q8_keys,

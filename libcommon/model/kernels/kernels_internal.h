@@ -22,7 +22,8 @@ static inline int64_t geodec__product_scratch(int64_t cols) { return 32 * geodec
 /* ---- attention ---------------------------------------------------------------------------------------------------
  * Keys are processed in blocks of GEODEC__KEYS and splits of GEODEC__SPLIT by position in the text: position p is in
  * block p / 64 and split p / 512. For one query head of one row:
- *   score    of a key: fused multiply-add over the head's dimensions in ascending order, then the soft cap
+ *   score    of a key: fused multiply-add over the head's dimensions in ascending order, then the soft cap, then the
+ *            slope times the distance, rounded, is added
  *   block    top' = max(top, scores); when it grew, all sums of this split are multiplied by exp(top -
  *            top'); e = exp(score - top'); the sum of e: 16 partial sums by position modulo 16; values: fused
  *            multiply-add in ascending order of position, in C partial sums by position modulo C (C = 4 up to 16
@@ -62,6 +63,8 @@ typedef struct geodec__attend_query {
     float *score;   /* scratch [GEODEC__KEYS] */
     float *state;   /* [geodec__attend_state(head_dim)] */
     int32_t lo, hi; /* keys lo .. hi-1 of the block are seen, lo < hi */
+    float slope;    /* scores gain slope times key's position less the query's (ALiBi); 0: nothing */
+    int32_t before; /* position of the block's first key less the query's */
 } geodec__attend_query;
 
 typedef struct geodec__kernels {
@@ -80,10 +83,9 @@ typedef struct geodec__kernels {
     void (*gemm_pack)(const float *const *x, int64_t n, int64_t cols, float *out);
     void (*gemm)(const geodec__matrix *w, int64_t begin, int64_t end, const float *packed, int64_t n, float *const *y,
                  float *scratch);
-    /* gate[i] = silu(gate[i]) * up[i] */
-    void (*swiglu)(float *gate, const float *up, int64_t n);
-    /* gate[i] = gelu(gate[i]) * up[i], gelu(x) = x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 */
-    void (*geglu)(float *gate, const float *up, int64_t n);
+    /* gate[i] = activation(gate[i]) * up[i]; up NULL: without the factor. constant: of xIELU (weights_internal.h). The
+     * padding of both is zero and remains zero. */
+    void (*activate)(geodec_activation a, const float *constant, float *gate, const float *up, int64_t n);
     /* y = x / rms(x) * w; the sum of squares in double, eight partial sums in fixed order. y may be x. */
     void (*rms_norm)(const float *x, const float *w, int64_t n, float eps, float *y);
     /* y = (x - mean) / sqrt(mean of (x - mean)^2 + eps) * w + b; both sums in double as above, x - mean rounded to
@@ -97,7 +99,9 @@ typedef struct geodec__kernels {
     void (*attend_block)(geodec__attend_query *const *query, int64_t n, const geodec__attend_keys *keys,
                          int64_t head_dim, float softcap);
     void (*attend_merge)(float *into, const float *from, int64_t head_dim); /* states of two splits */
-    void (*attend_finish)(float *state, int64_t head_dim);                  /* leaves the result in its first floats */
+    /* A key without a value joins, of score `logit` (Xiao et al. 2024, sinks). */
+    void (*attend_sink)(float *state, int64_t head_dim, float logit);
+    void (*attend_finish)(float *state, int64_t head_dim); /* leaves the result in its first floats */
     void (*decode_f16)(const uint16_t *h, int64_t n, float *x);
     /* q [head_dim][GEODEC__KEYS], scale bfloat16 [groups][GEODEC__KEYS] to k as above */
     void (*decode_q8_keys)(const int8_t *q, const uint16_t *scale, int64_t head_dim, float *k);

@@ -11,7 +11,7 @@ static geodec__ref_router router_of(const geodec_model_config *c, const geodec__
     return (geodec__ref_router){.n_expert = c->n_expert,
                                 .n_used = c->n_expert_used,
                                 .keep = c->expert_keep_weights,
-                                .sigmoid = c->expert_sigmoid,
+                                .sigmoid = c->gating == GEODEC_GATING_SIGMOID,
                                 .groups = c->n_expert_group,
                                 .open = c->n_expert_group_used,
                                 .bias = l->expert_bias,

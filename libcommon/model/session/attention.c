@@ -56,7 +56,7 @@ static void turn(const geodec_session *s, int32_t layer, float *x, int64_t head,
                  const geodec__norm *norm, int64_t position)
 {
     const geodec_model_config *c = &s->model->config;
-    geodec__rope_apply(s, s->model->layer[layer].rope, x, heads, position);
+    if (s->model->layer[layer].rope >= 0) geodec__rope_apply(s, s->model->layer[layer].rope, x, heads, position);
     for (int32_t h = 0; c->qk_norm_rotated && h < heads; h++) {
         float *y = x + (int64_t)h * c->head_dim;
         geodec__norm_part(s->kernels, norm, head + h, y, y);
@@ -86,6 +86,15 @@ static void store_low(geodec_session *s, int32_t layer, int64_t kv, int64_t row,
         geodec__cache_put_value(s, layer, v_head, at, s->value_row[row] + v_head * low->v_rank);
 }
 
+/* The factor of queries at a position. */
+static float warmth(const geodec_session *s, int32_t layer, int64_t position)
+{
+    const geodec_model_config *c = &s->model->config;
+    if (c->temperature == 0 || (c->temperature_still && s->model->layer[layer].rope >= 0)) return 1;
+    const int64_t chunk = (position + c->temperature_offset) / c->temperature_length;
+    return (float)(1 + c->temperature * log((double)(chunk + 1)));
+}
+
 /* Rotates query and key of one key head and its query heads, for all rows; scales the query, stores key and value in
  * the cache. */
 static void store_task(void *ctx, int64_t kv, int worker)
@@ -101,7 +110,9 @@ static void store_task(void *ctx, int64_t kv, int worker)
         const int64_t position = s->length + s->depth[row];
         float *q = s->query_row[row] + kv * share * dim, *k = s->key_row[row] + kv * dim;
         turn(s, t->layer, q, kv * share, (int32_t)share, &s->model->layer[t->layer].q_norm, position);
+        const float factor = warmth(s, t->layer, position);
         for (int64_t i = 0; i < share * dim; i++) q[i] *= scale;
+        for (int64_t i = 0; factor != 1 && i < share * dim; i++) q[i] *= factor;
         if (low) {
             store_low(s, t->layer, kv, row, position);
             continue;
@@ -137,6 +148,7 @@ static int64_t position_of(const attention *a, int64_t row) { return a->s->lengt
 static int64_t first_seen(const attention *a, int64_t row)
 {
     const int64_t window = a->s->model->layer[a->layer].window, seen = position_of(a, row) + 1;
+    if (window > 0 && a->s->model->config.chunks) return (seen - 1) / window * window;
     return window > 0 && window < seen ? seen - window : 0;
 }
 
@@ -159,6 +171,8 @@ static int64_t list_row(const tile *t, int64_t row, int64_t base, int64_t n)
         geodec__attend_query *q = &t->w->query[(row - t->row) * share + h];
         q->lo = lo;
         q->hi = hi;
+        q->before = (int32_t)(base - position_of(t->a, row));
+        q->slope = t->a->s->alibi ? t->a->s->alibi[t->head * share + h] : 0;
         t->w->list[n++] = q;
     }
     return n;
@@ -309,6 +323,8 @@ static void finish(const tile *t, int64_t r, int64_t h, float *state)
 {
     const geodec_session *s = t->a->s;
     const int64_t dim = s->cache.v_dim;
+    const float *sinks = s->model->layer[t->a->layer].sinks;
+    if (sinks) s->kernels->attend_sink(state, s->attend_dim, sinks[t->head * t->share + h]);
     s->kernels->attend_finish(state, s->attend_dim);
     memcpy(s->mixed_row[t->row + r] + (t->head * t->share + h) * dim, state, (size_t)dim * sizeof *state);
 }
@@ -403,6 +419,17 @@ void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool cha
     geodec_pool_run_dynamic(pool, c->n_kv_head * a.tiles, tile_task, &a);
 }
 
+/* Slopes of n heads: powers of 2^(-most / p), p the largest power of two up to n; heads beyond p have the odd powers of
+ * its root (Press et al. 2022, section 3 and their code). */
+static void alibi_slopes(float most, int32_t n, float *slope)
+{
+    int32_t p = 1;
+    while (2 * p <= n) p *= 2;
+    for (int32_t h = 0; h < n; h++)
+        slope[h] =
+            (float)(h < p ? pow(2, -(double)most * (h + 1) / p) : pow(2, -(double)most * (2 * (h - p) + 1) / (2 * p)));
+}
+
 /* ---- work space ------------------------------------------------------------------------------------------------- */
 
 geodec_status geodec__attention_create(geodec_session *s, geodec_err *err)
@@ -412,6 +439,10 @@ geodec_status geodec__attention_create(geodec_session *s, geodec_err *err)
     const int64_t n = geodec__min(tile_queries(c), s->max_batch * heads_per_key(c)), dim = s->attend_dim,
                   size = geodec__attend_state(dim), block = GEODEC__KEYS * dim + GEODEC__LANES,
                   low = s->model->low ? GEODEC__KEYS * geodec__max(s->cache.k_dim, s->cache.v_dim) + GEODEC__LANES : 0;
+    if (c->alibi > 0) {
+        GEODEC_NEW(s->alibi, c->n_head);
+        alibi_slopes(c->alibi, c->n_head, s->alibi);
+    }
     for (int i = 0; i < s->n_workers; i++) {
         geodec__attend_scratch *w = &s->worker[i].attend;
         GEODEC_NEW(w->data, n * (2 * size + GEODEC__KEYS) + 2 * block + low);
@@ -433,5 +464,5 @@ void geodec__attention_destroy(geodec_session *s)
 {
     for (int i = 0; i < s->n_workers; i++)
         GEODEC_FREE(s->worker[i].attend.data, s->worker[i].attend.query, s->worker[i].attend.list);
-    geodec_mem_free(s->partial);
+    GEODEC_FREE(s->partial, s->alibi);
 }

@@ -40,12 +40,6 @@ static geodec_status missing(const char *path, const char *key, geodec_err *err)
     GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s' is missing", path, key);
 }
 
-static geodec_status not_part(const keys *k)
-{
-    return geodec_err_set(k->err, GEODEC_UNSUPPORTED, __func__, __LINE__,
-                          "%s: key '%s' is not part of architecture '%s'", k->path, k->name, k->arch->name);
-}
-
 /* The integer of the current key. One for each layer is read where all are equal: converters write both forms. */
 static geodec_status read_equal(keys *k, int64_t *v)
 {
@@ -118,7 +112,13 @@ static geodec_status read_heads(keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     int32_t value_length;
-    GEODEC_PASS(read_int(k, "attention.head_count", 1, MAX_HEADS, -1, &c->n_head));
+    const bool hybrid = k->arch->mixer != GEODEC__MIXER_NONE;
+    GEODEC_PASS(read_int(k, "attention.head_count", hybrid ? 0 : 1, MAX_HEADS, hybrid ? 0 : -1, &c->n_head));
+    if (c->n_head == 0) { /* no attention: the numbers are not used */
+        c->n_head = c->n_kv_head = 1;
+        c->head_dim = c->rope_dim = 2;
+        return GEODEC_OK;
+    }
     GEODEC_PASS(read_int(k, "attention.head_count_kv", 1, MAX_HEADS, c->n_head, &c->n_kv_head));
     if (c->n_head % c->n_kv_head)
         GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %d does not divide the %d heads", k->path, k->name, c->n_kv_head,
@@ -153,47 +153,121 @@ static geodec_status refuse_sections(keys *k)
     return GEODEC_OK;
 }
 
-/* Query scale, soft-caps, windows. */
-static geodec_status read_attention(keys *k, geodec_model_config *c)
+/* Factor of the scores, soft-cap, clamp, ALiBi. */
+static geodec_status read_scores(keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
-    GEODEC_PASS(read_float(k, "attention.scale", 1e6, 0, &c->attn_scale));
+    double scale = a->attn_scale;
+    if (a->scale_key) GEODEC_PASS(read_float(k, "attention.scale", 1e6, 0, &c->attn_scale));
+    if (a->attn_scale != 0 && a->attn_scale != 1)
+        GEODEC_PASS(read_float(k, "attention.output_scale", 1e6, scale, &scale));
+    if (c->attn_scale == 0) c->attn_scale = scale;
+    if (a->scale_by_width) c->attn_scale = 1.0 / c->head_dim;
     if (c->attn_scale == 0 && a->layers_of_wide_scale == c->n_layer)
         c->attn_scale = 1 / sqrt((double)(c->d_model / c->n_head));
-    GEODEC_PASS(read_float32(k, "attn_logit_softcapping", 1e6, a->attn_softcap, &c->attn_softcap));
-    if (c->attn_softcap != 0 && !a->capped_attention) GEODEC_PASS(not_part(k));
-    GEODEC_PASS(read_float32(k, "final_logit_softcapping", 1e6, a->final_softcap, &c->final_softcap));
-    if (c->final_softcap != 0 && !a->scaled_embedding) GEODEC_PASS(not_part(k));
-    GEODEC_PASS(read_int(k, "attention.sliding_window", 0, INT32_MAX, a->default_window, &c->window));
-    if (c->window > 0 && a->windows == GEODEC__NEVER) GEODEC_PASS(not_part(k));
-    if (c->window == 0 && a->windows == GEODEC__ALWAYS)
-        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': architecture '%s' needs a window", k->path, k->name, a->name);
-    GEODEC_PASS(read_int(k, "attention.sliding_window_pattern", 0, MAX_LAYERS, a->window_period, &c->window_period));
-    if (c->window == 0 && has(k, "attention.sliding_window_pattern"))
-        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s' without '%s.attention.sliding_window'", k->path, k->name, a->name);
+    if (a->capped_attention)
+        GEODEC_PASS(read_float32(k, "attn_logit_softcapping", 1e6, a->attn_softcap, &c->attn_softcap));
+    if (a->clamped) GEODEC_PASS(read_float32(k, "attention.clamp_kqv", 1e6, 0, &c->qkv_clamp));
+    if (a->layers_of_alibi == 0 || a->layers_of_alibi == c->n_layer) c->alibi = a->alibi;
+    if (c->alibi < 0) GEODEC_PASS(read_float32(k, "attention.max_alibi_bias", 64, 0, &c->alibi));
+    GEODEC_PASS(read_float32(k, "attention.value_scale", 1e6, 0, &c->value_scale));
+    if (c->value_scale == 1) c->value_scale = 0;
+    c->gate_softplus = a->gate_softplus;
     return GEODEC_OK;
 }
 
-/* Base, linear scaling, magnitude. The divisors are tensors (weights.c). */
+/* The factor of queries by position. */
+static geodec_status read_temperature(keys *k, geodec_model_config *c)
+{
+    geodec_err *err = k->err;
+    int32_t length = 0;
+    if (k->arch->temperature == GEODEC__TEMPERATURE_NONE) return GEODEC_OK;
+    if (k->arch->temperature == GEODEC__TEMPERATURE_STILL) {
+        c->temperature = 0.1;
+        c->temperature_length = 8192;
+        c->temperature_offset = 1;
+        c->temperature_still = true;
+        return GEODEC_OK;
+    }
+    GEODEC_PASS(read_float(k, "attention.temperature_scale", 1e6, 0, &c->temperature));
+    GEODEC_PASS(read_int(k, "rope.scaling.original_context_length", 1, MAX_CONTEXT, c->n_ctx, &length));
+    GEODEC_PASS(read_int(k, "attention.temperature_length", 0, MAX_CONTEXT, length, &c->temperature_length));
+    if (c->temperature_length == 0) c->temperature_length = length;
+    return GEODEC_OK;
+}
+
+/* Windows of sliding layers, and which layers slide. */
+static geodec_status read_windows(keys *k, geodec_model_config *c)
+{
+    geodec_err *err = k->err;
+    const geodec__arch *a = k->arch;
+    static const char pattern[] = "attention.sliding_window_pattern";
+    if (a->windows == GEODEC__NEVER || (a->layers_of_windows > 0 && a->layers_of_windows != c->n_layer))
+        return GEODEC_OK;
+    GEODEC_PASS(read_int(k, "attention.sliding_window", 0, INT32_MAX, a->default_window, &c->window));
+    if (c->window == 0 && a->windows == GEODEC__ALWAYS)
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': architecture '%s' needs a window", k->path, k->name, a->name);
+    if (c->window > 0 && a->fixed_window > 0) c->window = a->fixed_window;
+    c->chunks = a->chunks;
+    c->window_period = a->window_period;
+    if (!has(k, pattern)) return GEODEC_OK;
+    if (c->window == 0)
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s' without '%s.attention.sliding_window'", k->path, k->name, a->name);
+    int64_t n;
+    if (geodec_gguf_array_length(k->g, k->name, &n, NULL) ==
+        GEODEC_OK) { /* a flag for each layer: geodec__config_layers */
+        c->window_period = -1;
+        return GEODEC_OK;
+    }
+    return read_int(k, pattern, 0, MAX_LAYERS, a->window_period, &c->window_period);
+}
+
+/* The ramp of YaRN (Peng et al. 2023): pairs of fewer than one turn in the original context are scaled, those of more
+ * than 32 are not. */
+static geodec_status read_yarn(keys *k, geodec_model_config *c, double factor, double *magnitude)
+{
+    geodec_err *err = k->err;
+    double fast, slow, many, part = 0;
+    int32_t context;
+    GEODEC_PASS(read_int(k, "rope.scaling.original_context_length", 1, MAX_CONTEXT, c->n_ctx, &context));
+    GEODEC_PASS(read_float(k, "rope.scaling.yarn_beta_fast", 1e6, 32, &fast));
+    GEODEC_PASS(read_float(k, "rope.scaling.yarn_beta_slow", 1e6, 1, &slow));
+    GEODEC_PASS(read_float(k, "rope.scaling.yarn_log_multiplier", 1e6, 0, &many));
+    const double base = 2 * log(c->rope_base), turns = (double)context / (2 * 3.14159265358979323846);
+    c->yarn = 1;
+    c->yarn_low = floor(c->rope_dim * log(turns / fast) / base);
+    c->yarn_high = ceil(c->rope_dim * log(turns / slow) / base);
+    if (c->yarn_low < 0) c->yarn_low = 0;
+    if (c->yarn_high > c->rope_dim - 1) c->yarn_high = c->rope_dim - 1;
+    if (factor > 1) {
+        part = 0.1 * log(factor);
+        *magnitude = (*magnitude > 0 ? *magnitude : 1) * (1 + part) / (many > 0 ? 1 + many * part : 1);
+    }
+    return GEODEC_OK;
+}
+
+/* Base, scaling, magnitude. The divisors are tensors (weights.c). */
 static geodec_status read_rope(keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
     const char *kind = "linear"; /* the format's default */
-    double factor, magnitude, base_local;
+    double factor, magnitude, alpha;
     GEODEC_PASS(refuse_sections(k));
     GEODEC_PASS(read_float(k, "rope.freq_base", 1e12, 10000, &c->rope_base));
-    GEODEC_PASS(read_float(k, "rope.freq_base_swa", 1e12, a->rope_base_local > 0 ? a->rope_base_local : c->rope_base,
-                           &base_local));
+    GEODEC_PASS(read_float(k, "rope.scaling.alpha", 1e6, 0, &alpha));
+    if (alpha > 0) c->rope_base *= pow(alpha, c->head_dim / (c->head_dim - 2.0));
     if (a->rope_base_local > 0)
-        c->rope_base_local = base_local;
-    else if (base_local != c->rope_base)
-        GEODEC_PASS(not_part(k));
+        GEODEC_PASS(read_float(k, "rope.freq_base_swa", 1e12, a->rope_base_local, &c->rope_base_local));
+    if (a->local_unscaled) c->rope_base_local = c->rope_base;
+    if (c->rope_base_local > 0)
+        GEODEC_PASS(read_int(k, "rope.dimension_count_swa", 2, c->head_dim, c->rope_dim, &c->rope_dim_local));
+    if (a->half_rotated) c->rope_dim = c->rope_dim / 4 * 2;
     if (has(k, "rope.scaling.type")) GEODEC_PASS(geodec_gguf_get_str(k->g, k->name, &kind, err));
-    const bool linear = strcmp(kind, "linear") == 0, none = strcmp(kind, "none") == 0,
+    const bool linear = strcmp(kind, "linear") == 0, none = strcmp(kind, "none") == 0, yarn = strcmp(kind, "yarn") == 0,
                two = strcmp(kind, "longrope") == 0 && a->divisors == GEODEC__DIVISORS_TWO;
-    if (!linear && !none && !two)
+    if (!linear && !none && !two && !yarn)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': scaling '%.40s' is not supported", k->path, k->name, kind);
     GEODEC_PASS(read_float(k, "rope.scale_linear", 1e6, 0, &factor)); /* the older name */
     GEODEC_PASS(read_float(k, "rope.scaling.factor", 1e6, factor, &factor));
@@ -201,9 +275,10 @@ static geodec_status read_rope(keys *k, geodec_model_config *c)
         if (two)
             GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': a factor of %g contradicts scaling 'longrope'", k->path,
                         k->name, factor);
-        if (linear) c->rope_scale = 1 / factor;
+        if (linear || yarn) c->rope_scale = 1 / factor;
     }
     GEODEC_PASS(read_float(k, "rope.scaling.attn_factor", 1e3, 0, &magnitude));
+    if (yarn) GEODEC_PASS(read_yarn(k, c, factor, &magnitude));
     if (magnitude != 1) c->rope_magnitude = (float)magnitude;
     if (a->divisors == GEODEC__DIVISORS_TWO)
         GEODEC_PASS(
@@ -216,13 +291,16 @@ static geodec_status read_gating(keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
-    int32_t gating, groups;
+    int32_t gating = 0, groups;
     bool norm = !a->keep_weights;
-    GEODEC_PASS(read_int(k, "expert_gating_func", 0, INT32_MAX, 0, &gating));
-    if (gating > (a->sigmoid ? 2 : 1))
-        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': gating function %d is not supported (1, softmax%s)", k->path,
-                    k->name, gating, a->sigmoid ? ", and 2, sigmoid, are" : ", is");
-    c->expert_sigmoid = a->sigmoid && gating != 1;
+    if (!a->fixed_gating) GEODEC_PASS(read_int(k, "expert_gating_func", 0, INT32_MAX, 0, &gating));
+    if (gating == 0) gating = a->gating > 0 ? (int32_t)a->gating : GEODEC_GATING_SOFTMAX;
+    if (gating > GEODEC_GATING_CHOSEN)
+        GEODEC_FAIL(GEODEC_UNSUPPORTED,
+                    "%s: key '%s': gating function %d is not supported (1, softmax, 2, sigmoid, and 3, softmax of the "
+                    "chosen, are)",
+                    k->path, k->name, gating);
+    c->gating = (geodec_gating)gating;
     GEODEC_PASS(read_int(k, "expert_group_count", 0, GEODEC__EXPERT_GROUPS, 0, &groups));
     if (groups > 1) {
         if (c->n_expert % groups || c->n_expert / groups < 2)
@@ -234,10 +312,15 @@ static geodec_status read_gating(keys *k, geodec_model_config *c)
                         c->n_expert_group_used, c->n_expert_used);
         c->n_expert_group = groups;
     }
-    if (has(k, "expert_weights_norm")) GEODEC_PASS(geodec_gguf_get_bool(k->g, k->name, &norm, err));
-    c->expert_keep_weights = !norm;
-    GEODEC_PASS(read_float32(k, "expert_weights_scale", 1e6, 0, &c->expert_scale));
+    if (!a->fixed_weights) {
+        if (has(k, "expert_weights_norm")) GEODEC_PASS(geodec_gguf_get_bool(k->g, k->name, &norm, err));
+        GEODEC_PASS(read_float32(k, "expert_weights_scale", 1e6, 0, &c->expert_scale));
+    }
+    c->expert_keep_weights = !norm || c->gating == GEODEC_GATING_CHOSEN;
     if (c->expert_scale == 1) c->expert_scale = 0;
+    c->route_raw = a->route_raw;
+    c->weighed_input = a->weighed_input;
+    c->feed_scale = a->feed_scale;
     return GEODEC_OK;
 }
 
@@ -246,12 +329,17 @@ static geodec_status read_dense_parts(keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
-    int32_t count = 0, length = 0;
-    if (a->shared != GEODEC__SHARED_NONE) {
+    int32_t count = 0, length = 0, dense = 0;
+    GEODEC_PASS(read_int(k, "feed_forward_length", 0, MAX_FF, 0, &dense));
+    if (a->shared == GEODEC__SHARED_FFN) {
+        c->d_ff_shared = a->own_input ? c->d_model : dense;
+    } else if (a->shared != GEODEC__SHARED_NONE) {
         GEODEC_PASS(
             read_int(k, "expert_shared_count", 0, MAX_EXPERTS, a->shared == GEODEC__SHARED_PRODUCT ? 1 : 0, &count));
         GEODEC_PASS(read_int(k, "expert_shared_feed_forward_length", 0, MAX_FF, 0, &length));
-        int64_t width = length > 0 ? length : (int64_t)count * c->d_ff;
+        int64_t width = length;
+        if (a->shared == GEODEC__SHARED_COUNT && length == 0) width = (int64_t)count * c->d_ff;
+        if (a->shared == GEODEC__SHARED_ONE && length == 0) width = c->d_ff;
         if (a->shared == GEODEC__SHARED_PRODUCT) width = (int64_t)count * (length > 0 ? length : c->d_ff);
         if (a->shared == GEODEC__SHARED_DENSE && length == 0) {
             GEODEC_PASS(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &length));
@@ -262,14 +350,13 @@ static geodec_status read_dense_parts(keys *k, geodec_model_config *c)
                         (long long)width, (int)MAX_FF);
         c->d_ff_shared = (int32_t)width;
     }
+    c->d_ff_dense = dense; /* of the layers without a router */
     if (a->recurrent) GEODEC_PASS(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &c->d_ff_dense));
-    if (a->dense_layers) {
-        GEODEC_PASS(read_int(k, "leading_dense_block_count", 0, c->n_layer, 0, &c->n_dense));
-        GEODEC_PASS(read_int(k, "interleave_moe_layer_step", 0, c->n_layer, 0, &c->expert_step));
-        if (c->expert_step == 1) c->expert_step = 0;
-        if (c->n_dense > 0 || c->expert_step > 0)
-            GEODEC_PASS(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &c->d_ff_dense));
-    }
+    if (a->dense_layers) GEODEC_PASS(read_int(k, "leading_dense_block_count", 0, c->n_layer, 0, &c->n_dense));
+    if (a->dense_steps) GEODEC_PASS(read_int(k, "interleave_moe_layer_step", 0, c->n_layer, 0, &c->expert_step));
+    if (c->expert_step == 1) c->expert_step = 0;
+    if (c->n_dense > 0 || c->expert_step > 0)
+        GEODEC_PASS(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &c->d_ff_dense));
     return GEODEC_OK;
 }
 
@@ -348,15 +435,20 @@ static geodec_status read_experts(keys *k, geodec_model_config *c)
     const geodec__arch *a = k->arch;
     const bool must = a->experts == GEODEC__ALWAYS;
     GEODEC_PASS(read_int(k, "expert_count", must ? 1 : 0, MAX_EXPERTS, must ? -1 : 0, &c->n_expert));
-    if (c->n_expert > 0 && a->experts == GEODEC__NEVER)
-        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': architecture '%s' has no experts", k->path, k->name, a->name);
+    /* a number without tensors of experts has no effect; a tensor of them is refused by name (weights.c) */
+    if (a->experts == GEODEC__NEVER) c->n_expert = 0;
+    if (c->n_expert > 0 && !must && !geodec_gguf_find(k->g, "blk.0.ffn_gate_inp.weight") &&
+        !geodec_gguf_find(k->g, "blk.1.ffn_gate_inp.weight") && !a->recurrent)
+        c->n_expert = 0;
     if (c->n_expert == 0) {
-        GEODEC_PASS(read_int(k, "expert_used_count", 0, 0, 0, &c->n_expert_used));
-        GEODEC_PASS(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &c->d_ff));
+        c->n_expert_used = 0;
+        const bool none = a->mixer != GEODEC__MIXER_NONE; /* there may be no feed-forward */
+        GEODEC_PASS(read_int(k, "feed_forward_length", none ? 0 : 1, MAX_FF, none ? 0 : -1, &c->d_ff));
+        if (a->half_length) c->d_ff /= 2;
         return GEODEC_OK;
     }
     GEODEC_PASS(read_int(k, "expert_used_count", 1, c->n_expert, -1, &c->n_expert_used));
-    const bool own = has(k, "expert_feed_forward_length") || a->expert_width;
+    const bool own = !a->dense_width && (has(k, "expert_feed_forward_length") || a->expert_width);
     GEODEC_PASS(read_int(k, own ? "expert_feed_forward_length" : "feed_forward_length", 1, MAX_FF, -1, &c->d_ff));
     GEODEC_PASS(read_gating(k, c));
     GEODEC_PASS(read_dense_parts(k, c));
@@ -367,24 +459,29 @@ static geodec_status read_experts(keys *k, geodec_model_config *c)
 static geodec_status read_scales(keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
-    bool trained = true;
-    if (k->arch->scaled_embedding) c->embed_scale = (float)sqrt((double)c->d_model);
-    if (!k->arch->scales && !k->arch->recurrent) return GEODEC_OK;
-    GEODEC_PASS(read_float32(k, "embedding_scale", 1e6, 0, &c->embed_scale));
-    if (c->embed_scale == 1) c->embed_scale = 0;
-    if (!k->arch->scales) return GEODEC_OK;
-    GEODEC_PASS(read_float32(k, "residual_scale", 1e6, 0, &c->residual_scale));
-    GEODEC_PASS(read_float32(k, "logit_scale", 1e6, -1, &c->logit_scale));
-    float *const all[] = {&c->residual_scale, &c->logit_scale};
-    for (int i = 0; i < 2; i++)
+    const geodec__arch *a = k->arch;
+    const double width = (double)c->d_model;
+    float *const all[] = {&c->embed_scale, &c->residual_scale, &c->logit_scale};
+    if (a->scaled_embedding) c->embed_scale = (float)sqrt(width);
+    if (a->scales || a->recurrent || a->embed_scale > 0)
+        GEODEC_PASS(read_float32(k, "embedding_scale", 1e6, (float)a->embed_scale, &c->embed_scale));
+    if (a->scales)
+        GEODEC_PASS(read_float32(k, "residual_scale", 1e6, a->deep_scales ? (float)(1.4 / sqrt(c->n_layer)) : 0,
+                                 &c->residual_scale));
+    if (a->logits != GEODEC__LOGITS_PLAIN) {
+        const double otherwise = a->deep_scales ? 256 / width : a->logit_scale;
+        GEODEC_PASS(read_float32(k, "logit_scale", 1e6, (float)otherwise, &c->logit_scale));
+        if (a->logits == GEODEC__LOGITS_TIMES && c->logit_scale > 0) c->logit_scale = 1 / c->logit_scale;
+    }
+    for (int i = 0; i < 3; i++)
         if (*all[i] == 1) *all[i] = 0;
-    if (has(k, "rope.scaling.finetuned")) GEODEC_PASS(geodec_gguf_get_bool(k->g, k->name, &trained, err));
-    if (!trained) GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': no rotation is not supported", k->path, k->name);
+    if (a->capped_logits)
+        GEODEC_PASS(read_float32(k, "final_logit_softcapping", 1e6, a->final_softcap, &c->final_softcap));
     return GEODEC_OK;
 }
 
 /* Features of other models that would change the function if they were ignored, by the two values without effect. */
-static geodec_status refuse_features(keys *k)
+static geodec_status refuse_features(keys *k, const geodec_model_config *c)
 {
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
@@ -394,23 +491,21 @@ static geodec_status refuse_features(keys *k)
         double harmless[2];
         const char *suffix[MOST];
     } features[] = {
-        {false,
-         {0, 0},
-         {"router_logit_softcapping", "use_parallel_residual", "swin_norm", "expert_chunk_feed_forward_length",
-          "attention.clamp_kqv", "attention.max_alibi_bias", "attention.temperature_length",
-          "attention.temperature_scale", "attention.shared_kv_layers", "attention.key_length_swa",
-          "attention.value_length_swa", "rope.dimension_count_swa"}},
-        {a->shared != GEODEC__SHARED_NONE, {0, 0}, {"expert_shared_count", "expert_shared_feed_forward_length"}},
-        {a->dense_layers, {0, 0}, {"leading_dense_block_count"}},
-        {a->dense_layers, {0, 1}, {"interleave_moe_layer_step"}},
-        {a->next_tokens, {0, 0}, {"nextn_predict_layers"}},
-        {a->scales, {0, 1}, {"logit_scale", "residual_scale"}},
-        {a->scales || a->recurrent, {0, 1}, {"embedding_scale"}},
-        {a->experts != GEODEC__NEVER, {0, 1}, {"expert_group_count"}},
-        {false,
-         {0, 1},
-         {"moe_every_n_layers", "attention.output_scale", "attention.value_scale", "rope.scaling.alpha"}},
+        {false, {0, 0}, {"swin_norm", "attention.shared_kv_layers", "attention.key_length_swa"}},
+        {false, {0, 1}, {"moe_every_n_layers", "num_loops"}},
         {false, {1, 1}, {"attention.causal"}},
+        {a->parallel != GEODEC__SEQUENTIAL, {0, 0}, {"use_parallel_residual"}},
+        {a->clamped, {0, 0}, {"attention.clamp_kqv"}},
+        {a->alibi != 0, {0, 0}, {"attention.max_alibi_bias"}},
+        {a->temperature != GEODEC__TEMPERATURE_NONE, {0, 0}, {"attention.temperature_scale"}},
+        {a->attn_scale != 0, {0, 1}, {"attention.output_scale"}},
+        {a->capped_attention, {0, 0}, {"attn_logit_softcapping"}},
+        {a->capped_logits, {0, 0}, {"final_logit_softcapping"}},
+        {a->next_tokens, {0, 0}, {"nextn_predict_layers"}},
+        {a->logits != GEODEC__LOGITS_PLAIN, {0, 1}, {"logit_scale"}},
+        {a->scales, {0, 1}, {"residual_scale"}},
+        {a->scales || a->recurrent || a->embed_scale > 0, {0, 1}, {"embedding_scale"}},
+        {c->n_expert > 0, {0, 1}, {"expert_group_count"}},
     };
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
         for (int f = 0; f < MOST && features[i].suffix[f] && !features[i].known; f++) {
@@ -423,13 +518,117 @@ static geodec_status refuse_features(keys *k)
     return GEODEC_OK;
 }
 
+/* Of the kind of norm that the architecture has; some files have the keys of both. */
+static geodec_status read_epsilon(keys *k, geodec_model_config *c)
+{
+    geodec_err *err = k->err;
+    const geodec__arch *a = k->arch;
+    double rms = 0;
+    if (a->rms_by_key) GEODEC_PASS(read_float(k, "attention.layer_norm_rms_epsilon", 1, 0, &rms));
+    c->layer_norm = a->layer_norm && rms == 0;
+    return read_float32(k, c->layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1, -1,
+                        &c->rms_eps);
+}
+
+static geodec_status read_parallel(keys *k, geodec_model_config *c)
+{
+    geodec_err *err = k->err;
+    c->parallel = k->arch->parallel == GEODEC__PARALLEL;
+    if (k->arch->parallel == GEODEC__PARALLEL_BY_KEY && has(k, "use_parallel_residual"))
+        GEODEC_PASS(geodec_gguf_get_bool(k->g, k->name, &c->parallel, err));
+    if (k->arch->parallel == GEODEC__PARALLEL_BY_NORM) c->parallel = !geodec_gguf_find(k->g, "blk.0.ffn_norm.weight");
+    return GEODEC_OK;
+}
+
+/* Numbers of the current key, a flag, or one for each layer. */
+static geodec_status read_flags(keys *k, int32_t n_layer, int32_t *flag)
+{
+    geodec_err *err = k->err;
+    int64_t n;
+    int32_t all[MAX_LAYERS];
+    GEODEC_PASS(geodec_gguf_array_length(k->g, k->name, &n, err));
+    if (n < n_layer || n > MAX_LAYERS)
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %lld values for %d layers", k->path, k->name, (long long)n, n_layer);
+    GEODEC_PASS(geodec_gguf_array_i32(k->g, k->name, all, n, err));
+    memcpy(flag, all, (size_t)n_layer * sizeof *flag);
+    return GEODEC_OK;
+}
+
+/* Four numbers of xIELU for each layer: alpha of positive and of negative numbers, beta, eps. The keys have no prefix.
+ */
+static geodec_status read_xielu(keys *k, int32_t n_layer, geodec__layer *layer)
+{
+    static const char *const name[] = {"xielu.alpha_p", "xielu.alpha_n", "xielu.beta", "xielu.eps"};
+    geodec_err *err = k->err;
+    float each[MAX_LAYERS];
+    for (int i = 0; i < 4; i++) {
+        int64_t n;
+        double all;
+        if (!geodec_gguf_has(k->g, name[i])) GEODEC_PASS(missing(k->path, name[i], err));
+        const bool array = geodec_gguf_array_length(k->g, name[i], &n, NULL) == GEODEC_OK;
+        if (array && n != n_layer)
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %lld values for %d layers", k->path, name[i], (long long)n,
+                        n_layer);
+        if (array)
+            GEODEC_PASS(geodec_gguf_array_f32(k->g, name[i], each, n, err));
+        else
+            GEODEC_PASS(geodec_gguf_get_f64(k->g, name[i], &all, err));
+        for (int32_t l = 0; l < n_layer; l++) layer[l].xielu[i] = array ? each[l] : (float)all;
+    }
+    for (int32_t l = 0; l < n_layer; l++)
+        for (int i = 0; i < 4; i++)
+            if (!(fabsf(layer[l].xielu[i]) < 1e6f))
+                GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %g is outside -1e6 to 1e6", k->path, name[i],
+                            (double)layer[l].xielu[i]);
+    return GEODEC_OK;
+}
+
+static bool rotates(const geodec__arch *a, const geodec_model_config *c, const geodec__layer *l, int32_t i)
+{
+    switch (a->rotated) {
+    case GEODEC__ROTATED_ALL:
+        return a->layers_of_rotation == 0 || a->layers_of_rotation == c->n_layer;
+    case GEODEC__ROTATED_NONE:
+        return false;
+    case GEODEC__ROTATED_SLIDING:
+        return l->window > 0 || i < c->n_dense || (a->layers_of_windows > 0 && a->layers_of_windows != c->n_layer);
+    case GEODEC__ROTATED_BUT_FOURTH:
+        return i % 4 != 3;
+    case GEODEC__ROTATED_BUT_FIRST:
+        return i % 4 != 0 || c->window == 0;
+    }
+    return true;
+}
+
+geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_config *c, geodec__layer *layer,
+                                    geodec_err *err)
+{
+    keys k = {.g = g, .path = geodec_gguf_path(g), .arch = geodec__arch_find(c->arch), .err = err};
+    const geodec__arch *a = k.arch;
+    int32_t slides[MAX_LAYERS];
+    bool trained = true;
+    if (c->window_period < 0 && has(&k, "attention.sliding_window_pattern"))
+        GEODEC_PASS(read_flags(&k, c->n_layer, slides));
+    for (int32_t i = 0; i < c->n_layer && c->window_period >= 0; i++)
+        slides[i] = c->window_period == 0 ||
+                    (a->global_first ? i % c->window_period != 0 : i % c->window_period < c->window_period - 1);
+    if (c->activation == GEODEC_XIELU) GEODEC_PASS(read_xielu(&k, c->n_layer, layer));
+    if (a->scale_key && has(&k, "rope.scaling.finetuned")) GEODEC_PASS(geodec_gguf_get_bool(g, k.name, &trained, err));
+    for (int32_t i = 0; i < c->n_layer; i++) {
+        geodec__layer *l = &layer[i];
+        l->window = slides[i] ? c->window : 0;
+        l->rope = !trained || !rotates(a, c, l, i) ? -1 : l->window && c->rope_base_local > 0 ? 1 : 0;
+    }
+    return GEODEC_OK;
+}
+
 geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out, geodec_err *err)
 {
     static const char arch_key[] = "general.architecture";
     keys k = {.g = g, .path = geodec_gguf_path(g), .err = err};
     geodec_model_config c = {0};
     const char *arch;
-    char names[400];
+    char names[2000];
     if (!geodec_gguf_has(g, arch_key)) GEODEC_PASS(missing(k.path, arch_key, err));
     GEODEC_PASS(geodec_gguf_get_str(g, arch_key, &arch, err));
     k.arch = geodec__arch_find(arch);
@@ -439,7 +638,8 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
     c.arch = k.arch->name;
     c.rope_pairs = k.arch->adjacent_pairs ? GEODEC_ROPE_ADJACENT : GEODEC_ROPE_HALVES;
     c.activation = k.arch->activation;
-    c.qk_norm_whole = k.arch->qk_norm == GEODEC__QK_WHOLE;
+    c.plain = k.arch->plain;
+    c.embed_added = k.arch->embed_norm;
     c.qk_norm_rotated = k.arch->qk_norm_rotated;
     GEODEC_PASS(read_int(&k, "block_count", 1, MAX_LAYERS, -1, &c.n_layer));
     if (k.arch->next_tokens) GEODEC_PASS(read_int(&k, "nextn_predict_layers", 0, c.n_layer - 1, 0, &c.n_layer_next));
@@ -447,15 +647,18 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
     GEODEC_PASS(read_int(&k, "embedding_length", 1, MAX_WIDTH, -1, &c.d_model));
     GEODEC_PASS(read_int(&k, "context_length", 1, MAX_CONTEXT, -1, &c.n_ctx));
     GEODEC_PASS(read_heads(&k, &c));
-    GEODEC_PASS(read_float32(&k, "attention.layer_norm_rms_epsilon", 1, -1, &c.rms_eps));
+    GEODEC_PASS(read_epsilon(&k, &c));
+    GEODEC_PASS(read_parallel(&k, &c));
     GEODEC_PASS(read_experts(&k, &c));
     GEODEC_PASS(read_recurrence(&k, &c));
     GEODEC_PASS(read_recurrent(&k, &c));
-    GEODEC_PASS(read_attention(&k, &c));
+    GEODEC_PASS(read_scores(&k, &c));
+    GEODEC_PASS(read_temperature(&k, &c));
+    GEODEC_PASS(read_windows(&k, &c));
     GEODEC_PASS(read_rope(&k, &c));
     GEODEC_PASS(read_scales(&k, &c));
     GEODEC_PASS(read_int(&k, "vocab_size", 1, MAX_VOCAB, 0, &c.n_vocab));
-    GEODEC_PASS(refuse_features(&k));
+    GEODEC_PASS(refuse_features(&k, &c));
     *out = c;
     return GEODEC_OK;
 }

@@ -52,8 +52,9 @@ static float *score_of(const geodec_session *s, const geodec__layer *layer, floa
     const float *bias = layer->expert_bias;
     *all = 1;
     if (c->route != GEODEC_ROUTE_SCORES) return p;
-    if (!c->expert_sigmoid) *all = s->kernels->softmax(p, n);
-    for (int32_t e = 0; c->expert_sigmoid && e < n; e++) p[e] = sigmoid(p[e]);
+    const bool each = c->gating == GEODEC_GATING_SIGMOID;
+    if (!each) *all = s->kernels->softmax(p, n);
+    for (int32_t e = 0; each && e < n; e++) p[e] = sigmoid(p[e]);
     if (!bias && c->n_expert_group == 0) return p;
     float *score = p + geodec__pad(n);
     for (int32_t e = 0; e < n; e++) score[e] = p[e] / *all + (bias ? bias[e] : 0);
@@ -78,6 +79,7 @@ void geodec__router_scores(geodec_session *s, const geodec__layer *layer, const 
                            int64_t n)
 {
     s->job[0] = geodec__job_of(layer->router, in, out, n);
+    if (!layer->expert_place) s->job[0].main.bias = layer->router_bias;
     geodec__jobs_run(s, 1);
     for (int64_t r = 0; layer->expert_place && r < n; r++)
         distances(s, layer, s->tail && s->tail->route[r] == GEODEC_TAIL_ROUTE_ANTIPODE, out[r]);
@@ -148,7 +150,8 @@ static void weigh(const geodec_model_config *c, float *weight)
     for (int32_t j = 0; j < k; j++) chosen += weight[j];
     for (int32_t j = 0; j < k && c->route != GEODEC_ROUTE_SCORES; j++) weight[j] = chosen = 1;
     /* all sigmoids may be 0 */
-    for (int32_t j = 0; j < k && !c->expert_keep_weights && !(chosen == 0); j++) weight[j] /= chosen;
+    for (int32_t j = 0; j < k && (!c->expert_keep_weights || c->gating == GEODEC_GATING_CHOSEN) && !(chosen == 0); j++)
+        weight[j] /= chosen;
     for (int32_t j = 0; j < k && c->expert_scale > 0; j++) weight[j] *= c->expert_scale;
 }
 
@@ -188,6 +191,7 @@ void geodec__experts_shared(geodec_session *s, const geodec__layer *layer, int64
     for (int64_t r = 0; r < n; r++) s->input[r] = s->norm_row[r];
     s->job[0] = geodec__job_of(layer->shared_gate, s->input, s->dense_gate_row, n);
     s->job[0].up = (geodec__side){.w = layer->shared_up, .x = s->input, .y = s->dense_up_row};
+    s->job[0].layer = layer;
     geodec__jobs_run(s, 1);
     if (layer->shared_factor.data) { /* up is free */
         s->job[0] = geodec__job_of(layer->shared_factor, s->input, s->dense_up_row, n);
@@ -202,6 +206,7 @@ void geodec__experts_shared(geodec_session *s, const geodec__layer *layer, int64
 void geodec__experts_add(const geodec_session *s, float weight, const float *y, float *sum)
 {
     const int64_t d = s->model->config.d_model;
+    if (s->place_weight) weight = 1; /* it multiplied the input */
     for (int64_t i = 0; i < d; i++) sum[i] += weight * y[i];
 }
 
@@ -210,6 +215,8 @@ void geodec__experts_add_shared(const geodec_session *s, const geodec__layer *l,
     const int64_t d = s->model->config.d_model;
     const float factor = l->shared_factor.data ? sigmoid(s->dense_up_row[row][0]) : 1;
     for (int64_t i = 0; l->shared_gate.data && i < d; i++) sum[i] += factor * s->shared_row[row][i];
+    const float scale = s->model->config.feed_scale;
+    for (int64_t i = 0; l->shared_gate.data && scale > 0 && i < d; i++) sum[i] *= scale;
 }
 
 /* In ascending id, so that the order does not depend on the batch. The input is still needed for other rows' experts,
@@ -237,7 +244,7 @@ float *geodec__experts_sum(geodec_session *s, int32_t index, int64_t row)
 
 /* Gathers the rows by expert, ascending rows within one: s->assigned[row k + rank] is the gathered row of that choice;
  * the rows of expert e end before s->expert_end[e]. */
-static void group(geodec_session *s, const int32_t *id, int64_t per_row, int64_t n)
+static void group(geodec_session *s, float *const *row, const int32_t *id, int64_t per_row, int64_t n)
 {
     const int32_t experts = s->model->config.n_expert, k = s->model->config.n_expert_used;
     int32_t *end = s->expert_end, before = 0;
@@ -251,7 +258,8 @@ static void group(geodec_session *s, const int32_t *id, int64_t per_row, int64_t
     for (int64_t i = 0; i < n * k; i++) {
         const int32_t place = end[id[i / k * per_row + i % k]]++;
         s->assigned[i] = place;
-        s->input[place] = s->norm_row[i / k];
+        s->input[place] = row[i / k];
+        if (s->place_weight) s->place_weight[place] = s->expert_weight[id - s->expert_id + i / k * per_row + i % k];
     }
 }
 
@@ -263,8 +271,20 @@ static int32_t first_expert(const geodec_session *s)
     return e;
 }
 
+void geodec__experts_adjust(const geodec_session *s, const geodec__layer *l, int32_t e, int32_t first, bool gated,
+                            geodec__job *j)
+{
+    const int64_t hidden = geodec__pad(s->model->config.d_ff), out = geodec__pad(s->model->config.d_model);
+    j->layer = l;
+    if (gated && s->place_weight) j->scale = s->place_weight + first;
+    if (gated && l->gate_bias) j->main.bias = l->gate_bias + e * hidden;
+    if (gated && l->up_bias) j->up.bias = l->up_bias + e * hidden;
+    if (!gated && l->down_bias) j->main.bias = l->down_bias + e * out;
+}
+
 /* The products of every expert that has rows; with up, fused with the gate. */
-static void run_experts(geodec_session *s, const geodec__matrix *all, const geodec__matrix *up, float *const *y)
+static void run_experts(geodec_session *s, const geodec__layer *layer, const geodec__matrix *all,
+                        const geodec__matrix *up, float *const *y)
 {
     int64_t n_jobs = 0;
     for (int32_t e = 0, first = 0; e < s->model->config.n_expert; first = s->expert_end[e++]) {
@@ -272,6 +292,7 @@ static void run_experts(geodec_session *s, const geodec__matrix *all, const geod
         geodec__job *j = &s->job[n_jobs++];
         *j = geodec__job_of(geodec__expert(all, e), s->input + first, y + first, s->expert_end[e] - first);
         if (up) j->up = (geodec__side){.w = geodec__expert(up, e), .x = s->input + first, .y = s->up_row + first};
+        geodec__experts_adjust(s, layer, e, first, up != NULL, j);
     }
     geodec__jobs_run(s, n_jobs);
 }
@@ -297,17 +318,17 @@ void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t 
     const int32_t k = c->n_expert_used;
     const int64_t per_row = (int64_t)c->n_layer * k;
     int32_t *const id = s->expert_id + (int64_t)index * k;
-    for (int64_t r = 0; r < n; r++) s->input[r] = s->norm_row[r];
-    if (!c->route_before) geodec__experts_route(s, layer, index, n);
-    group(s, id, per_row, n);
+    for (int64_t r = 0; r < n; r++) s->input[r] = layer->expert_norm.weight ? s->own_row[r] : s->norm_row[r];
+    if (!c->route_before && !c->route_raw) geodec__experts_route(s, layer, index, n);
+    group(s, layer->expert_norm.weight ? s->own_row : s->norm_row, id, per_row, n);
     if (s->model->streamed) {
         if (n == 1) geodec__streamed_learn(s, index, id);
         geodec__streamed_run(s, index, n);
         return;
     }
     geodec__jobs_then(s, geodec__expert(&layer->down, first_expert(s)));
-    run_experts(s, &layer->gate, &layer->up, s->gate_row);
+    run_experts(s, layer, &layer->gate, &layer->up, s->gate_row);
     for (int64_t i = 0; i < n * k; i++) s->input[i] = s->gate_row[i];
     geodec__jobs_then(s, index + 1 < s->n_blocks ? layer[1].q : s->model->head);
-    run_experts(s, &layer->down, NULL, s->down_row);
+    run_experts(s, layer, &layer->down, NULL, s->down_row);
 }

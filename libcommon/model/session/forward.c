@@ -4,6 +4,7 @@
 #include "session/streamed_internal.h"
 #include "session/team_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- checks ----------------------------------------------------------------------------------------------------- */
@@ -44,11 +45,10 @@ typedef struct row_work {
     void (*fn)(const struct row_work *w, int64_t row);
     int64_t n;
     const geodec__layer *layer;
-    const float *bias; /* of finish_row */
-    const geodec__norm *post_norm, *next_norm;
-    bool experts;  /* the output is in the rows of its experts */
-    bool feed;     /* the output is the feed-forward's */
-    int32_t index; /* of the layer */
+    const geodec__norm *post_norm, *next_norm; /* of finish_row */
+    bool experts;                              /* the output is in the rows of its experts */
+    bool feed;                                 /* the output is the feed-forward's */
+    int32_t index;                             /* of the layer */
 } row_work;
 
 static void row_task(void *ctx, int64_t task, int worker)
@@ -68,46 +68,90 @@ static void run_rows(row_work *w, int64_t width)
         geodec_pool_run_dynamic(w->s->pool, tasks, row_task, w);
 }
 
-/* The residual stream, normalised, becomes the next product's input. */
+/* The residual stream, normalised, becomes the next product's input. Without a norm it does so as it is, or with both
+ * halves in parallel attention's input does. */
 static void norm_row(const row_work *w, int64_t r)
 {
     geodec_session *s = w->s;
+    const geodec_model_config *c = &s->model->config;
     geodec__norm_row(s->kernels, w->next_norm, s->x_row[r], s->norm_row[r]);
+    if (!w->next_norm->weight && !(w->layer && c->parallel))
+        memcpy(s->norm_row[r], s->x_row[r], (size_t)c->d_model * sizeof(float));
     s->input[r] = s->norm_row[r];
 }
 
-/* Adds a block's output to the residual stream (with bias and norm before, if the architecture has them), and
- * normalises the sum for the next product, if there is one. */
+/* Adds a block's output to the residual stream (with factors and norm before, if the architecture has them), and
+ * normalises the sum, or the stream before it, for the next product, if there is one. */
 static void finish_row(const row_work *w, int64_t r)
 {
     geodec_session *s = w->s;
     const geodec_model_config *c = &s->model->config;
     float *y = w->experts ? geodec__experts_sum(s, w->index, r) : s->down_row[r], *x = s->x_row[r];
-    for (int64_t i = 0; w->bias && i < c->d_model; i++) y[i] += w->bias[i];
+    const bool early = w->next_norm && c->parallel;
+    for (int64_t i = 0; !w->feed && c->value_scale > 0 && i < c->d_model; i++) y[i] *= c->value_scale;
     for (int64_t i = 0; c->residual_scale > 0 && i < c->d_model; i++) y[i] *= c->residual_scale;
     geodec__norm_row(s->kernels, w->post_norm, y, y);
     if (s->watch_update) memcpy(s->update_row[r], y, (size_t)c->d_model * sizeof *y);
+    if (early) norm_row(w, r);
     if (s->attnres)
         geodec__attnres_add(s, r, w->index, w->feed, y);
     else
         for (int64_t i = 0; i < c->d_model; i++) x[i] += y[i];
-    if (w->next_norm) norm_row(w, r);
+    const float scale = w->layer->stream_scale;
+    for (int64_t i = 0; w->feed && c->embed_added && i < c->d_model; i++) x[i] += scale * s->entry_row[r][i];
+    for (int64_t i = 0; w->feed && scale > 0 && !c->embed_added && i < c->d_model; i++) x[i] *= scale;
+    if (w->next_norm && !early) norm_row(w, r);
 }
 
-/* Bias and RMS norm (of each head, or of the whole width; if before the rotation) of a row of queries, keys or values;
- * NULL: none. */
-static void adjust(const geodec_session *s, float *y, const float *bias, const geodec__norm *norm, int64_t width)
+/* Limits and norm (if before the rotation) of a row of queries, keys or values. */
+static void adjust(const geodec_session *s, float *y, const geodec__norm *norm, bool rotated, int64_t width)
 {
-    for (int64_t i = 0; bias && i < width; i++) y[i] += bias[i];
-    if (norm && !s->model->config.qk_norm_rotated) geodec__norm_row(s->kernels, norm, y, y);
+    const float most = s->model->config.qkv_clamp;
+    for (int64_t i = 0; most > 0 && i < width; i++) y[i] = y[i] > most ? most : y[i] < -most ? -most : y[i];
+    if (!rotated) geodec__norm_row(s->kernels, norm, y, y);
 }
 
 static void adjust_row(const row_work *w, int64_t r)
 {
     const geodec__layer *l = w->layer;
-    adjust(w->s, w->s->query_row[r], l->q_bias, &l->q_norm, l->q.rows);
-    adjust(w->s, w->s->key_row[r], l->k_bias, &l->k_norm, l->k.rows);
-    adjust(w->s, w->s->value_row[r], l->v_bias, NULL, l->v.rows);
+    const int64_t dim = w->s->model->config.head_dim;
+    for (int64_t i = 0; l->gated_query && i < l->o.cols; i += dim) {
+        memcpy(w->s->query_row[r] + i, w->s->both_row[r] + 2 * i, (size_t)dim * sizeof(float));
+        memcpy(w->s->gating_row[r] + i, w->s->both_row[r] + 2 * i + dim, (size_t)dim * sizeof(float));
+    }
+    const bool rotated = w->s->model->config.qk_norm_rotated;
+    adjust(w->s, w->s->query_row[r], &l->q_norm, rotated, l->o.cols);
+    adjust(w->s, w->s->key_row[r], &l->k_norm, rotated, l->k.rows);
+    adjust(w->s, w->s->value_row[r], &l->v_norm, false, l->v.rows);
+}
+
+/* In double: the same bits on every instruction set. */
+static float gate_of(const geodec_model_config *c, float x)
+{
+    const double v = (double)x;
+    return (float)(!c->gate_softplus ? 1 / (1 + exp(-v)) : v > 20 ? v : log1p(exp(v)));
+}
+
+/* Attention's result, times its gate, normed before the output matrix. */
+static void gate_row(const row_work *w, int64_t r)
+{
+    const geodec_session *s = w->s;
+    const geodec_model_config *c = &s->model->config;
+    const geodec__layer *l = w->layer;
+    const int64_t width = l->o.cols, part = l->gated_query ? 1 : l->attn_gate.data ? width / l->attn_gate.rows : 0;
+    float *y = s->mixed_row[r];
+    for (int64_t i = 0; part > 0 && i < width; i += part) {
+        const float factor = gate_of(c, s->gating_row[r][i / part]);
+        for (int64_t k = i; k < i + part; k++) y[k] *= factor;
+    }
+    geodec__norm_row(s->kernels, &l->mixed_norm, y, y);
+}
+
+/* The gated hidden vector, normed before the last matrix. */
+static void hidden_row(const row_work *w, int64_t r)
+{
+    float *y = (float *)(uintptr_t)w->s->input[r];
+    geodec__norm_row(w->s->kernels, &w->layer->hidden_norm, y, y);
 }
 
 /* Shows the rows of s->input to the observer. */
@@ -157,13 +201,19 @@ void geodec__forward_feed(geodec_session *s, int32_t index, int64_t n)
     float **gate = mixture ? s->dense_gate_row : s->gate_row, **up = mixture ? s->dense_up_row : s->up_row;
     project(s, l, GEODEC_SLOT_GATE, 2, n, x);
     s->job[0] = geodec__job_of(l->gate, x[0], gate, n);
-    s->job[0].up = (geodec__side){.w = l->up, .x = x[1], .y = up};
+    s->job[0].main.bias = l->gate_bias;
+    s->job[0].plain = s->model->config.plain;
+    s->job[0].layer = l;
+    if (l->up.data) s->job[0].up = (geodec__side){.w = l->up, .x = x[1], .y = up, .bias = l->up_bias};
     geodec__jobs_run(s, 1);
     if (mixture) geodec__rows_end(gate, n, l->gate.rows);
     for (int64_t r = 0; r < n; r++) s->input[r] = gate[r];
+    row_work w = {.s = s, .fn = hidden_row, .n = n, .layer = l};
+    if (l->hidden_norm.weight) run_rows(&w, l->hidden_norm.width);
     if (!mixture) show(s, index, GEODEC_SIDE_HIDDEN, n, s->model->config.d_ff);
     project(s, l, GEODEC_SLOT_DOWN, 1, n, x);
     s->job[0] = geodec__job_of(l->down, x[0], s->down_row, n);
+    s->job[0].main.bias = l->down_bias;
     geodec__jobs_run(s, 1);
 }
 
@@ -177,7 +227,7 @@ static void mix(geodec_session *s, const geodec__layer *l, int32_t index, int64_
         return;
     }
     project(s, l, GEODEC_SLOT_Q, 3, n, x);
-    s->job[0] = geodec__job_of(l->q, x[0], s->query_row, n);
+    s->job[0] = geodec__job_of(l->q, x[0], l->gated_query ? s->both_row : s->query_row, n);
     s->job[1] = geodec__job_of(l->k, x[1], s->key_row, n);
     s->job[2] = geodec__job_of(l->v, x[2], s->value_row, n);
     if (l->decay.data) {
@@ -186,9 +236,16 @@ static void mix(geodec_session *s, const geodec__layer *l, int32_t index, int64_
         geodec__recurrence_run(s, index, n, chain);
         return;
     }
-    geodec__jobs_run(s, 3);
-    if (l->q_bias || l->q_norm.weight || l->k_norm.weight) run_rows(&w, l->q.rows + l->k.rows);
+    s->job[0].main.bias = l->q_bias;
+    s->job[1].main.bias = l->k_bias;
+    s->job[2].main.bias = l->v_bias;
+    if (l->attn_gate.data) s->job[3] = geodec__job_of(l->attn_gate, s->input, s->gating_row, n);
+    geodec__jobs_run(s, l->attn_gate.data ? 4 : 3);
+    if (l->gated_query || l->q_norm.weight || l->k_norm.weight || l->v_norm.weight || s->model->config.qkv_clamp > 0)
+        run_rows(&w, l->q.rows + l->k.rows);
     geodec__attention_run(s, index, n, chain);
+    w.fn = gate_row;
+    if (l->gated_query || l->attn_gate.data || l->mixed_norm.weight) run_rows(&w, l->o.cols);
     if (s->recur) geodec__rows_end(s->mixed_row, n, s->model->config.n_head * s->cache.v_dim);
 }
 
@@ -207,6 +264,12 @@ void geodec__forward_attend(geodec_session *s, int32_t index, int64_t n, bool ch
         geodec__forward_norm(s, &l->ffn_norm, n);
         return;
     }
+    if (l->router.data && s->model->config.route_raw) {
+        for (int64_t r = 0; r < n; r++) s->input[r] = s->x_row[r];
+        geodec__experts_route(s, l, index, n);
+    }
+    for (int64_t r = 0; l->expert_norm.weight && r < n; r++)
+        geodec__norm_row(s->kernels, &l->expert_norm, s->x_row[r], s->own_row[r]);
     geodec__forward_norm(s, &l->attn_norm, n);
     show(s, index, GEODEC_SIDE_STREAM, n, d);
     if (l->router.data && s->model->config.route_before) geodec__experts_route(s, l, index, n);
@@ -215,6 +278,7 @@ void geodec__forward_attend(geodec_session *s, int32_t index, int64_t n, bool ch
     show(s, index, GEODEC_SIDE_HEADS, n, l->o.cols);
     project(s, l, GEODEC_SLOT_O, 1, n, x);
     s->job[0] = geodec__job_of(l->o, x[0], s->down_row, n);
+    s->job[0].main.bias = l->o_bias;
     geodec__jobs_run(s, 1);
     if (l->recurrent.beside) geodec__recurrent_beside(s, index, n, chain);
     row_work w = {.s = s,
@@ -222,7 +286,6 @@ void geodec__forward_attend(geodec_session *s, int32_t index, int64_t n, bool ch
                   .n = n,
                   .layer = l,
                   .index = index,
-                  .bias = l->o_bias,
                   .post_norm = &l->attn_post_norm,
                   .next_norm = &l->ffn_norm};
     run_rows(&w, 2 * d);
@@ -279,12 +342,21 @@ void geodec__forward_head(geodec_session *s, const geodec_batch *b, float *logit
     }
     if (wanted == 0) return;
     s->job[0] = geodec__job_of(s->model->head, s->input, s->output, wanted);
+    s->job[0].main.bias = s->model->head_bias;
     geodec__jobs_run(s, 1);
     const float scale = c->logit_scale > 0 ? 1 / c->logit_scale : 1;
     for (int64_t r = 0; c->logit_scale > 0 && r < wanted; r++)
         for (int64_t i = 0; i < c->n_vocab; i++) s->output[r][i] *= scale;
     for (int64_t r = 0; c->final_softcap > 0 && r < wanted; r++)
         s->kernels->softcap(s->output[r], c->n_vocab, c->final_softcap);
+}
+
+/* The learned vector of a position. */
+static void add_position(geodec_session *s, int64_t row, int64_t position)
+{
+    const geodec__matrix *p = &s->model->positions;
+    geodec_ggml_traits_of(p->type)->decode(p->data + position * p->row_bytes, s->norm_row[row], p->cols);
+    for (int64_t k = 0; k < p->cols; k++) s->x_row[row][k] += s->norm_row[row][k];
 }
 
 /* A tied head that was moved is read from its new place, so that the file's copy stays out of memory. */
@@ -301,6 +373,9 @@ void geodec__forward_embed(geodec_session *s, const geodec_batch *b)
             t->decode(data + b->token[i] * e->row_bytes, s->x_row[i], e->cols);
         const float scale = s->model->config.embed_scale;
         for (int64_t k = 0; scale > 0 && k < e->cols; k++) s->x_row[i][k] *= scale;
+        geodec__norm_row(s->kernels, &s->model->embed_norm, s->x_row[i], s->x_row[i]);
+        if (s->entry_row) memcpy(s->entry_row[i], s->x_row[i], (size_t)e->cols * sizeof(float));
+        if (s->model->positions.data) add_position(s, i, s->length + s->depth[i]);
     }
 }
 

@@ -10,6 +10,9 @@
 
 /* ---- configuration ----------------------------------------------------------------------------------------------- */
 
+/* Whether all heads are normed together. */
+static bool norm_is_whole(const geodec__norm *n) { return n->weight && n->part == n->width; }
+
 static geodec_network_config config_of(const geodec_model *m, const geodec_integer_options *o)
 {
     const geodec_model_config *c = &m->config;
@@ -32,10 +35,10 @@ static geodec_network_config config_of(const geodec_model *m, const geodec_integ
         .tied = m->embedding.data == m->head.data,
         .rope_halves = c->rope_pairs == GEODEC_ROPE_HALVES,
         .gelu = c->activation == GEODEC_GELU_TANH,
-        .qk_norm_whole = c->qk_norm_whole,
+        .qk_norm_whole = norm_is_whole(&m->layer[0].q_norm) || norm_is_whole(&m->layer[0].k_norm),
         .qk_norm_rotated = c->qk_norm_rotated,
         .expert_keep_weights = c->expert_keep_weights,
-        .expert_sigmoid = c->expert_sigmoid,
+        .expert_sigmoid = c->gating == GEODEC_GATING_SIGMOID,
         .rope_tables = c->rope_base_local > 0 ? 2 : 1,
         .rope_n_ctx_original = m->rope_divisor[1] ? c->rope_n_ctx_original : 0,
         .activation_bits = o->activation_bits == 8 ? 7 : 15,
@@ -170,17 +173,15 @@ static geodec_status layer_of(const geodec_model *m, int32_t index, int bits, ge
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &m->config;
     const geodec__layer *l = &m->layer[index];
-    const int64_t d = c->d_model, dim = c->head_dim;
-    const int64_t q_norm = c->qk_norm_whole ? c->n_head * dim : dim,
-                  k_norm = c->qk_norm_whole ? c->n_kv_head * dim : dim;
+    const int64_t d = c->d_model;
     to->window = l->window;
     to->rope = l->rope;
     GEODEC_TRY(vector_of(l->attn_norm.weight, d, &to->attn_norm, err));
     GEODEC_TRY(vector_of(l->ffn_norm.weight, d, &to->ffn_norm, err));
     GEODEC_TRY(vector_of(l->attn_post_norm.weight, d, &to->attn_post_norm, err));
     GEODEC_TRY(vector_of(l->ffn_post_norm.weight, d, &to->ffn_post_norm, err));
-    GEODEC_TRY(vector_of(l->q_norm.weight, q_norm, &to->q_norm, err));
-    GEODEC_TRY(vector_of(l->k_norm.weight, k_norm, &to->k_norm, err));
+    GEODEC_TRY(vector_of(l->q_norm.weight, l->q_norm.part, &to->q_norm, err));
+    GEODEC_TRY(vector_of(l->k_norm.weight, l->k_norm.part, &to->k_norm, err));
     GEODEC_TRY(vector_of(l->q_bias, l->q.rows, &to->q_bias, err));
     GEODEC_TRY(vector_of(l->k_bias, l->k.rows, &to->k_bias, err));
     GEODEC_TRY(vector_of(l->v_bias, l->v.rows, &to->v_bias, err));

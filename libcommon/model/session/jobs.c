@@ -190,16 +190,32 @@ static void multiply(const geodec_session *s, const geodec__side *a, int64_t n, 
         s->kernels->matmul(&w, begin, end, a->x, n, a->y, scratch);
 }
 
+/* Factors of rows, and the bias. */
+static void adjust(const geodec__job *j, const geodec__side *a, int64_t begin, int64_t end)
+{
+    for (int64_t r = 0; j->scale && r < j->n; r++)
+        for (int64_t i = begin; i < end; i++) a->y[r][i] *= j->scale[r];
+    for (int64_t r = 0; a->bias && r < j->n; r++)
+        for (int64_t i = begin; i < end; i++) a->y[r][i] += a->bias[i];
+}
+
 static void run_rows(const geodec_session *s, const geodec__job *j, int64_t begin, int64_t end, int worker,
                      const uint8_t *next)
 {
     const bool fused = j->up.w.data != NULL;
     multiply(s, &j->main, j->n, begin, end, worker, fused ? weights_at(&j->up, begin) : next);
-    if (!fused) return;
-    multiply(s, &j->up, j->n, begin, end, worker, next);
-    const bool gelu = s->model->config.activation == GEODEC_GELU_TANH;
-    for (int64_t r = 0; r < j->n; r++)
-        (gelu ? s->kernels->geglu : s->kernels->swiglu)(j->main.y[r] + begin, j->up.y[r] + begin, end - begin);
+    adjust(j, &j->main, begin, end);
+    if (fused) {
+        multiply(s, &j->up, j->n, begin, end, worker, next);
+        adjust(j, &j->up, begin, end);
+    }
+    const geodec__layer *l = j->layer;
+    for (int64_t r = 0; (fused || j->plain) && r < j->n; r++) {
+        float *y = j->main.y[r] + begin;
+        s->kernels->activate(s->model->config.activation, l ? l->xielu : NULL, y, fused ? j->up.y[r] + begin : NULL,
+                             end - begin);
+        for (int64_t i = 0; l && l->hidden_scale && i < end - begin; i++) y[i] /= l->hidden_scale[begin + i];
+    }
 }
 
 /* The concatenated blocks of all jobs are divided into pieces: a large one for each thread, which it processes without

@@ -37,7 +37,8 @@ int64_t geodec__layer_pass_least_bytes(const geodec_session *s)
 static bool possible(const geodec_session *s)
 {
     return s->model->streamed && !s->engine && !s->attnres && !s->rewrite && !s->watch && !s->watch_update &&
-           !s->tail && !(s->recur && geodec__session_forgets(s));
+           !s->tail && !(s->recur && geodec__session_forgets(s)) && !s->model->config.parallel && !s->own_row &&
+           !s->place_weight;
 }
 
 /* Expected reads, in sets of experts, of n rows in passes of so many, while `left` slots are left of those for all
@@ -276,7 +277,7 @@ static void attend(const pass *p, const part *a, int32_t index, bool routed)
 {
     geodec_session v = view_of(p, a);
     geodec__forward_attend(&v, index, a->n, true);
-    if (routed && !v.model->config.route_before) {
+    if (routed && !v.model->config.route_before && !v.model->config.route_raw) {
         for (int64_t r = 0; r < a->n; r++) v.input[r] = v.norm_row[r];
         geodec__experts_route(&v, &v.model->layer[index], index, a->n);
     }

@@ -25,7 +25,9 @@ typedef enum geodec_rope_pairs {
     GEODEC_ROPE_ADJACENT,
     GEODEC_ROPE_HALVES
 } geodec_rope_pairs; /* (2i, 2i+1); (i, i+n/2) */
-typedef enum geodec_activation { GEODEC_SILU, GEODEC_GELU_TANH } geodec_activation;
+/* Weights of experts from the router's logits: softmax over all, the sigmoid of each, softmax over the chosen. The
+ * numbers are those of expert_gating_func. */
+typedef enum geodec_gating { GEODEC_GATING_SOFTMAX = 1, GEODEC_GATING_SIGMOID, GEODEC_GATING_CHOSEN } geodec_gating;
 
 /* How experts are chosen: by scores of the router, or by the distance of its result on a torus (routing/torus.h). */
 typedef enum geodec_route { GEODEC_ROUTE_SCORES, GEODEC_ROUTE_MOD, GEODEC_ROUTE_ANGLE } geodec_route;
@@ -40,12 +42,14 @@ typedef struct geodec_model_config {
     int32_t n_expert, n_expert_used; /* 0 for dense */
     int32_t d_ff_dense;              /* of the layers without experts of a mixture; 0: it has none */
     int32_t d_ff_shared;             /* of the network of every token beside its experts (shared experts); 0: none */
-    float rms_eps;
-    double rope_base; /* 10000 when the file has none */
-    bool tied;        /* no output.weight: the head is token_embd */
+    float rms_eps;                   /* of all norms */
+    bool layer_norm;                 /* norms are layer norms */
+    double rope_base;                /* 10000 when the file has none */
+    bool tied;                       /* no output.weight: the head is token_embd */
     geodec_rope_pairs rope_pairs;
     geodec_activation activation; /* of the gated feed-forward */
     double rope_base_local;       /* base of angle table 1 (gemma3's sliding layers) */
+    int32_t rope_dim_local;       /* dimensions that it rotates; 0: rope_dim */
     double rope_scale;            /* every frequency is multiplied by it (linear scaling: 1 / factor); 0 = 1 */
     float rope_magnitude;         /* cosines and sines are multiplied by it (long-rope); 0 = 1 */
     int32_t rope_n_ctx_original;  /* sessions longer than this use rope_divisor[1] (long-rope); 0 = never */
@@ -55,16 +59,34 @@ typedef struct geodec_model_config {
     float attn_softcap;           /* scores become cap tanh(score / cap) */
     float final_softcap;          /* the same for the logits */
     float embed_scale;            /* factor of the embedding */
-    bool qk_norm_whole;           /* QK-norm over the whole width (olmoe), not per head (qwen3, gemma3) */
     bool qk_norm_rotated;         /* QK-norm (per head) comes after the rotation (hunyuan-moe) */
     bool expert_keep_weights;     /* the chosen experts' softmax weights are not divided by their sum (olmoe) */
     float expert_scale;           /* factor of the expert weights */
-    bool expert_sigmoid;          /* experts are gated by sigmoids, not by one softmax */
-    int32_t n_dense;              /* leading layers without experts */
-    int32_t expert_step;          /* the layers after them have experts when (i + 1) % step is 0; 0: all have */
-    int32_t n_expert_group;       /* equal groups of experts, of which n_expert_group_used are open to a row: those with
-                                   * the largest sums of their two best scores; 0: none */
+    geodec_gating gating;
+    int32_t n_dense;        /* leading layers without experts */
+    int32_t expert_step;    /* the layers after them have experts when (i + 1) % step is 0; 0: all have */
+    int32_t n_expert_group; /* equal groups of experts, of which n_expert_group_used are open to a row: those with
+                             * the largest sums of their two best scores; 0: none */
     int32_t n_expert_group_used;
+    bool parallel;   /* the feed-forward reads the stream before attention, as attention does */
+    bool plain;      /* the feed-forward has no gate: W2 activation(W1 x) */
+    bool qk_clamped; /* queries, keys and values are kept within -qkv_clamp .. qkv_clamp */
+    float qkv_clamp;
+    float alibi;        /* scores lose slope times distance; slopes of n heads are 2^(-alibi k / n), k = 1 .. n, for a
+                         * power of two (Press et al. 2022, and alibi_slope in attention.c for others); 0: none */
+    float value_scale;  /* factor of attention's output, after its matrix */
+    bool gate_softplus; /* attention's gate is a softplus, not a sigmoid */
+    double temperature; /* queries are multiplied by 1 + temperature log(floor((position + temperature_offset) /
+                         * temperature_length) + 1); 0: not */
+    int32_t temperature_length, temperature_offset;
+    bool temperature_still; /* only in layers that do not rotate */
+    double yarn; /* 1: pairs before the ramp's end are scaled less, or not at all (YaRN); 0: all are scaled */
+    double yarn_low, yarn_high; /* pairs where the ramp begins and ends */
+    bool chunks;                /* a window is a chunk: keys from the multiple of it below the row's position on */
+    bool embed_added;     /* the normed embedding is added again in every layer, times layer_output_scale (talkie) */
+    bool route_raw;       /* experts are chosen from the layer's input, not normed */
+    bool weighed_input;   /* the weight of an expert multiplies its input, not its output */
+    float feed_scale;     /* factor of the sum of experts and the network beside them; 0: 1 */
     float residual_scale; /* factor of what each half of a layer adds to the stream */
     float logit_scale;    /* logits are divided by it */
     /* PERSPECTIVE models. Layer i with i % recur_period < recur_period - 1 has a decay recurrence in place of attention

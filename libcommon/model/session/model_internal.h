@@ -9,6 +9,9 @@
 
 /* Reads and limits every hyper-parameter. */
 geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *c, geodec_err *err) GEODEC_MUST_USE;
+/* What the keys say of single layers: windows, rotation, constants of activations. layer [n_layer], zero before. */
+geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_config *c, geodec__layer *layer,
+                                    geodec_err *err) GEODEC_MUST_USE;
 /* Binds every tensor to its place; refuses wrong shapes, missing and unexpected tensors. Needs gguf and config. */
 geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 
@@ -44,6 +47,7 @@ typedef struct geodec__side {
     geodec__matrix w;
     const float *const *x;
     float *const *y;
+    const float *bias; /* [rows] NULL: none */
     /* set by geodec__jobs_run: the weights' panels (format NULL: in floats) or columns (data NULL: none), and x rounded
      * for them, or packed for many rows in floats (NULL: unchanged) */
     geodec__panels panels;
@@ -56,7 +60,10 @@ typedef struct geodec__side {
  * as the configuration says. */
 typedef struct geodec__job {
     geodec__side main, up;
-    int64_t n; /* rows */
+    int64_t n;                  /* rows */
+    bool plain;                 /* without up: main.y = act(main) */
+    const float *scale;         /* [n] factors of main and up, before act; NULL: none */
+    const geodec__layer *layer; /* with act */
 } geodec__job;
 
 static inline geodec__job geodec__job_of(geodec__matrix w, const float *const *x, float *const *y, int64_t n)
@@ -117,6 +124,7 @@ struct geodec_session {
     int32_t *integer_logits; /* [max_batch][n_vocab] Q16 */
     geodec__cache cache;
     int64_t attend_dim;           /* dimensions of attention: head_dim, or as many coefficients as a value has */
+    float **both_row;             /* [max_batch][2 n_head head_dim] queries and gates of each head; NULL: apart */
     float **wide_row;             /* [max_batch][n_head][attend_dim] queries padded with zeros; NULL: unpadded */
     float *partial;               /* states of splits that are tasks of their own (attention.c), NULL with one worker */
     double *rope_step;            /* [tables][rope_dim/2] */
@@ -126,6 +134,10 @@ struct geodec_session {
     /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
      */
     float **decay_row;           /* [max_batch][d_model] of recurrent layers; NULL without */
+    float **gating_row;          /* [max_batch][n_head head_dim] of attention's gate; NULL without */
+    float **entry_row;           /* [max_batch][d_model] embeddings that are added again; NULL without */
+    float **own_row;             /* [max_batch][d_model] input of experts with a norm of their own; NULL without */
+    float *alibi;                /* [n_head] slopes; NULL without */
     struct geodec__recur *recur; /* states of recurrent layers (recurrence_states_internal.h), NULL without */
     struct geodec__recurrent_rows *recurrent; /* rows of such layers (recurrent.c), NULL without */
     float **x_row, **norm_row, **query_row, **key_row, **value_row, **mixed_row, **gate_row, **up_row, **down_row;
@@ -149,6 +161,7 @@ struct geodec_session {
     int32_t *expert_id;                /* [max_batch][n_layer][n_expert_used] best first */
     float *expert_weight;              /* the same shape */
     int32_t *expert_end;               /* [n_expert] where each expert's gathered rows end */
+    float *place_weight;               /* of the gathered rows, where weights multiply the input; NULL otherwise */
     int32_t *assigned;                 /* [max_batch][n_expert_used] index of (row, rank) among the gathered rows */
     struct geodec__foreseen *foreseen; /* streamed_ahead.c; NULL: no foreseer */
     struct geodec__priced *priced;     /* streamed_price.c; NULL: nothing streams */
@@ -190,10 +203,12 @@ static inline void geodec__norm_part(const geodec__kernels *k, const geodec__nor
 {
     const int64_t from = w->each ? at * w->part : 0;
     if (!w->weight) return;
-    if (w->centred)
+    if (w->centred) {
         k->layer_norm(x, w->weight + from, w->bias ? w->bias + from : NULL, w->part, w->eps, y);
-    else
-        k->rms_norm(x, w->weight + from, w->part, w->eps, y);
+        return;
+    }
+    k->rms_norm(x, w->weight + from, w->part, w->eps, y);
+    for (int32_t i = 0; w->bias && i < w->part; i++) y[i] += w->bias[from + i];
 }
 /* A whole row, x [width]. */
 static inline void geodec__norm_row(const geodec__kernels *k, const geodec__norm *w, const float *x, float *y)
@@ -245,6 +260,10 @@ void geodec__router_scores(geodec_session *s, const geodec__layer *layer, const 
                            int64_t n);
 /* Router and choice of the experts of all n rows of s->input. */
 void geodec__experts_route(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n);
+/* Biases and factors of an expert's job, whose rows begin at `first` of the gathered ones: of gate and up, or of down.
+ */
+void geodec__experts_adjust(const geodec_session *s, const geodec__layer *l, int32_t e, int32_t first, bool gated,
+                            geodec__job *j);
 /* Chooses for one row. p [2 pad(n_expert)]: the router's scores, overwritten. id, weight [n_expert_used], best first;
  * ties go to the lowest id. */
 void geodec__experts_choose(const geodec_session *s, const geodec__layer *layer, float *p, int32_t *id, float *weight);

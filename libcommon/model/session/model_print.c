@@ -115,7 +115,7 @@ static void print_additions(FILE *out, const geodec_model_config *k)
     (void)fprintf(out, "rope_pairs\t%s\nactivation\t%s\n", k->rope_pairs == GEODEC_ROPE_HALVES ? "halves" : "adjacent",
                   k->activation == GEODEC_GELU_TANH ? "gelu-tanh" : "silu");
     if (k->n_expert > 0) (void)fprintf(out, "expert_weights\t%s\n", k->expert_keep_weights ? "kept" : "renormalised");
-    if (k->expert_sigmoid) (void)fprintf(out, "expert_gating\tsigmoid\n");
+    if (k->gating == GEODEC_GATING_SIGMOID) (void)fprintf(out, "expert_gating\tsigmoid\n");
     static const char *const routes[] = {"softmax", "mod", "angle"};
     if (k->recur_period > 0 && k->n_expert > 0)
         (void)fprintf(out, "expert_route\t%s\nexpert_route_at\t%s\n", routes[k->route],

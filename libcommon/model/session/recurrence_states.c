@@ -67,8 +67,6 @@ static geodec_status new_memory(geodec_session *s, geodec__recur *a, geodec_err 
     const int64_t rows = n > GEODEC__RECUR_KEEP ? n : GEODEC__RECUR_KEEP;
     GEODEC_NEW_EACH(rows, a->in, a->g, a->b, a->v, a->k, a->q, a->y);
     GEODEC_NEW(a->tap, rows * a->shape.taps);
-    GEODEC_NEW(a->ones, GEODEC__RECUR_BLOCK);
-    for (int i = 0; i < GEODEC__RECUR_BLOCK; i++) a->ones[i] = 1;
 done:
     return st;
 }
@@ -101,7 +99,7 @@ void geodec__recurrence_destroy(geodec_session *s)
     geodec_mem_unmap(a->log, a->rows * a->layers * a->row * (int64_t)sizeof(float));
     geodec_mem_unmap(a->kept, a->most * a->layers * a->state);
     geodec_mem_unmap(a->text, s->n_ctx * (int64_t)sizeof *a->text);
-    GEODEC_FREE(a->place, a->now, a->after, a->kept_at, a->scratch, a->tap, a->ones);
+    GEODEC_FREE(a->place, a->now, a->after, a->kept_at, a->scratch, a->tap);
     GEODEC_FREE(a->in, a->g, a->b, a->v, a->k, a->q, a->y, a);
 }
 
@@ -284,7 +282,8 @@ static void convolve_task(void *ctx, int64_t task, int worker)
     const int64_t first = task * GEODEC__RECUR_BLOCK, end = geodec__min(first + GEODEC__RECUR_BLOCK, a->shape.width);
     geodec_recurrence_convolve(w->s->kernels->isa, &a->shape, w->l->conv, w->l->conv_bias, w->n, a->tap, first, end,
                                w->out);
-    for (int64_t t = 0; w->silu && t < w->n; t++) w->s->kernels->swiglu(w->out[t] + first, a->ones, end - first);
+    for (int64_t t = 0; w->silu && t < w->n; t++)
+        w->s->kernels->activate(GEODEC_SILU, NULL, w->out[t] + first, NULL, end - first);
 }
 
 void geodec__recurrence_convolve(geodec_session *s, int32_t layer, int64_t n, bool chain, bool silu, float *const *out)

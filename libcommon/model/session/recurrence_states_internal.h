@@ -51,7 +51,6 @@ typedef struct geodec__recur {
     /* of a run, [max_batch] rows each: what the tokens add, in the log; queries and results */
     float **in, **g, **b, **v, **k, **q, **y;
     const float **tap; /* [max_batch][taps] */
-    float *ones;       /* [GEODEC__RECUR_BLOCK] */
 } geodec__recur;
 
 /* Nothing for a model without recurrent layers. GEODEC_NOMEM, GEODEC_LIMIT. */

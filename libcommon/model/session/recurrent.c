@@ -226,7 +226,7 @@ static void selective_after(const geodec__recur_run *w, int64_t first, int64_t e
     for (int64_t t = 0; t < w->n; t++) {
         float *y = a->y[t], *z = w->z[t];
         for (int64_t i = first; i < end; i++) y[i] += l->skip[i / l->shape.share] * r->conv[t][i];
-        w->s->kernels->swiglu(z + first, y + first, end - first);
+        w->s->kernels->activate(GEODEC_SILU, NULL, z + first, y + first, end - first);
         copy(y + first, z + first, end - first);
     }
 }
@@ -333,7 +333,7 @@ static void delta_after(const geodec__recur_run *w, int64_t first, int64_t end)
         float *y = w->s->recur->y[t], *z = w->z[t];
         for (int64_t i = first; i < end; i += share)
             geodec__norm_part(w->s->kernels, &l->norm, i / share, y + i, y + i);
-        w->s->kernels->swiglu(z + first, y + first, end - first);
+        w->s->kernels->activate(GEODEC_SILU, NULL, z + first, y + first, end - first);
         copy(y + first, z + first, end - first);
     }
 }

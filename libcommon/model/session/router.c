@@ -55,7 +55,10 @@ void geodec__router_run(geodec_session *s, int32_t layer, const float *const *st
     const geodec_model_config *c = &s->model->config;
     const geodec__layer *l = &s->model->layer[layer];
     for (int64_t i = 0; i < n; i++) {
-        geodec__norm_row(s->kernels, c->route_before ? &l->attn_norm : &l->ffn_norm, stream[i], norm[i]);
+        if (c->route_raw)
+            memcpy(norm[i], stream[i], (size_t)c->d_model * sizeof(float));
+        else
+            geodec__norm_row(s->kernels, c->route_before ? &l->attn_norm : &l->ffn_norm, stream[i], norm[i]);
         in[i] = norm[i];
     }
     geodec__router_scores(s, l, in, out, n);

@@ -43,6 +43,17 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
     const int64_t widest = geodec__max(mixed, geodec__max(wide, geodec__recurrent_widest(s->model)));
     GEODEC_TRY(geodec__rows_new(&s->mixed_row, n, widest, err));
     if (rank > 0) GEODEC_TRY(geodec__rows_new(&s->decay_row, n, wide, err));
+    bool gated = false, own = false, both = false;
+    for (int32_t i = 0; i < c->n_layer; i++) {
+        both = both || s->model->layer[i].gated_query;
+        gated = gated || both || s->model->layer[i].attn_gate.data;
+        own = own || s->model->layer[i].expert_norm.weight;
+    }
+    if (both) GEODEC_TRY(geodec__rows_new(&s->both_row, n, 2 * q, err));
+    if (gated) GEODEC_TRY(geodec__rows_new(&s->gating_row, n, q, err));
+    if (own) GEODEC_TRY(geodec__rows_new(&s->own_row, n, c->d_model, err));
+    if (c->embed_added) GEODEC_TRY(geodec__rows_new(&s->entry_row, n, c->d_model, err));
+    if (c->weighed_input) GEODEC_NEW(s->place_weight, places);
     if (s->attend_dim != c->head_dim) GEODEC_TRY(geodec__rows_new(&s->wide_row, n, c->n_head * s->attend_dim, err));
     GEODEC_TRY(geodec__rows_new(&s->gate_row, places, c->d_ff, err));
     GEODEC_TRY(geodec__rows_new(&s->up_row, places, c->d_ff, err));
@@ -132,6 +143,10 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     if (o->back < 0) GEODEC_THROW(GEODEC_RANGE, "a return of %d tokens", o->back);
     if (o->n_blocks < 0 || o->n_blocks > c->n_layer)
         GEODEC_THROW(GEODEC_RANGE, "%d blocks are more than the model's %d", o->n_blocks, c->n_layer);
+    const int32_t n_ctx = o->n_ctx ? o->n_ctx : c->n_ctx;
+    if (m->positions.data && n_ctx > m->positions.rows)
+        GEODEC_THROW(GEODEC_RANGE, "a context of %d tokens is longer than the %lld learned positions", n_ctx,
+                     (long long)m->positions.rows);
     GEODEC_NEW(s, 1);
     s->model = m;
     s->n_blocks = o->n_blocks ? o->n_blocks : c->n_layer;
@@ -188,9 +203,9 @@ void geodec_session_destroy(geodec_session *s)
     geodec__cache_destroy(s);
     GEODEC_FREE(s->x_row, s->norm_row, s->query_row, s->key_row, s->value_row, s->mixed_row, s->gate_row, s->up_row,
                 s->down_row, s->dense_gate_row, s->dense_up_row, s->shared_row, s->router_row, s->low_row,
-                s->update_row, s->wide_row, s->decay_row, s->output, s->cosine, s->sine, s->expert_weight, s->rope_step,
-                s->input, s->want, s->parent, s->depth, s->job, s->made, s->expert_id, s->assigned, s->expert_end,
-                s->needed);
+                s->update_row, s->wide_row, s->both_row, s->decay_row, s->gating_row, s->own_row, s->entry_row,
+                s->place_weight, s->output, s->cosine, s->sine, s->expert_weight, s->rope_step, s->input, s->want,
+                s->parent, s->depth, s->job, s->made, s->expert_id, s->assigned, s->expert_end, s->needed);
     for (int i = 0; i < s->n_workers; i++)
         GEODEC_FREE(s->worker[i].weights, s->worker[i].panel, s->worker[i].job, s->worker[i].expert_end);
     geodec__attention_destroy(s);

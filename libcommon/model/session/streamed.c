@@ -62,6 +62,7 @@ static void compute(geodec_session *s, int32_t index, const geodec_stream_blob *
             .main = side_of(s, index, &blob[i], GEODEC__EXPERT_GATE, s->input + first, s->gate_row + first),
             .up = side_of(s, index, &blob[i], GEODEC__EXPERT_UP, s->input + first, s->up_row + first),
             .n = s->expert_end[e] - first};
+        geodec__experts_adjust(s, &s->model->layer[index], e, first, true, &s->job[i]);
     }
     geodec__jobs_then(s, side_of(s, index, &blob[0], GEODEC__EXPERT_DOWN, NULL, NULL).w);
     geodec__jobs_run(s, n);
@@ -71,6 +72,7 @@ static void compute(geodec_session *s, int32_t index, const geodec_stream_blob *
         s->job[i] = (geodec__job){
             .main = side_of(s, index, &blob[i], GEODEC__EXPERT_DOWN, s->input + first, s->down_row + first),
             .n = s->expert_end[e] - first};
+        geodec__experts_adjust(s, &s->model->layer[index], e, first, false, &s->job[i]);
     }
     geodec__jobs_then(s, index + 1 < s->n_blocks ? s->model->layer[index + 1].q : s->model->head);
     geodec__jobs_run(s, n);

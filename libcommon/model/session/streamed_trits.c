@@ -102,7 +102,6 @@ void geodec__streamed_trits_free(struct geodec__by_trits *b)
 void geodec__streamed_trits_run(geodec_session *s, int32_t index, const geodec_stream_blob *blob, int32_t n)
 {
     const geodec__streamed *t = s->model->streamed;
-    const bool gelu = s->model->config.activation == GEODEC_GELU_TANH;
     struct geodec__by_trits *b = t->by_trits;
     (void)index;
     for (int32_t i = 0; i < n; i++) {
@@ -113,7 +112,8 @@ void geodec__streamed_trits_run(geodec_session *s, int32_t index, const geodec_s
         geodec_ternary_multiply(&m[0], &b->wide, rows, s->kernels->isa, s->pool, s->gate_row + first);
         geodec_ternary_multiply(&m[1], &b->wide, rows, s->kernels->isa, s->pool, s->up_row + first);
         for (int32_t r = 0; r < rows; r++) {
-            (gelu ? s->kernels->geglu : s->kernels->swiglu)(s->gate_row[first + r], s->up_row[first + r], m[0].rows);
+            s->kernels->activate(s->model->config.activation, NULL, s->gate_row[first + r], s->up_row[first + r],
+                                 m[0].rows);
             geodec_ternary_input_set(&b->inner, r, s->gate_row[first + r]);
         }
         geodec_ternary_multiply(&m[2], &b->inner, rows, s->kernels->isa, s->pool, s->down_row + first);

@@ -47,17 +47,27 @@ typedef struct geodec__recurrent {
 
 /* NULL (or data NULL) where the architecture has no such part. Vectors are float32, padded with zeros. */
 typedef struct geodec__layer {
-    geodec__norm attn_norm, ffn_norm;               /* before attention and feed-forward */
-    geodec__norm attn_post_norm, ffn_post_norm;     /* of the block's output, before it is added (gemma) */
-    geodec__norm q_norm, k_norm;                    /* of each head, or of all together (olmoe) */
-    const float *q_bias, *k_bias, *v_bias, *o_bias; /* [pad(rows)] */
+    geodec__norm attn_norm, ffn_norm;           /* before attention and feed-forward */
+    geodec__norm attn_post_norm, ffn_post_norm; /* of the block's output, before it is added (gemma) */
+    geodec__norm q_norm, k_norm;                /* of each head, or of all together (olmoe) */
+    geodec__norm expert_norm;                   /* of the layer's input, for the experts (arctic) */
+    geodec__norm v_norm;                        /* of each head's value */
+    geodec__norm mixed_norm, hidden_norm;       /* of attention's result and of the gated hidden vector, before o and
+                                                 * down (bitnet) */
+    const float *q_bias, *k_bias, *v_bias, *o_bias;             /* [pad(rows)] */
+    const float *gate_bias, *up_bias, *down_bias, *router_bias; /* [pad(rows)], with experts [n_expert][pad(rows)] */
+    const float *hidden_scale;                                  /* [d_ff] divides the activation (mpt) */
+    const float *sinks; /* [n_head] logits of a key without a value, in the sum of exponentials only */
+    float xielu[4];     /* alpha of positive and negative numbers, beta, eps */
+    float stream_scale; /* layer_output_scale; 0: 1 */
     geodec__matrix q, k, v, o;
+    geodec__matrix attn_gate; /* [n_head], or [n_head head_dim]: factors of attention's result, through a function */
+    bool gated_query;         /* q [n_head][query, gate]: the factors are sigmoids of the gate */
     /* A recurrent layer: q, k [recur_rank][d_model], v, o and decay [d_model][d_model]. decay data NULL: attention. */
     geodec__matrix decay;
     const float *decay_bias;       /* [pad(d_model)] of the gates */
     geodec__norm read_norm;        /* of what is read from the state */
     geodec__recurrent recurrent;   /* in place of attention, unless it is beside it */
-    const float *router_bias;      /* [3 or 6] of a torus; NULL with scores */
     const float *expert_place;     /* [n_expert][3] positions on the torus */
     geodec__matrix router;         /* data NULL in a dense layer */
     geodec__matrix gate, up, down; /* with experts: of expert 0; the others by geodec__expert. Of a store: data NULL */
@@ -69,7 +79,7 @@ typedef struct geodec__layer {
      * that share it have the same data. */
     geodec__matrix basis[GEODEC_SLOTS];
     int32_t window; /* keys visible: the row itself and window - 1 before it; 0 = all */
-    int32_t rope;   /* which table of angles: 0 or 1 (gemma3's sliding layers) */
+    int32_t rope;   /* which table of angles: 0, 1 (gemma3's sliding layers), or -1: no rotation */
 } geodec__layer;
 
 static inline bool geodec__layer_recurs(const geodec__layer *l) { return l->recurrent.how != GEODEC__MIXER_NONE; }
@@ -99,7 +109,9 @@ struct geodec_model {
     const uint8_t **expert;      /* targets of geodec__matrix.expert; NULL when experts share tensors */
     geodec_store *store;         /* the file is a store: its experts are not in memory. NULL otherwise */
     struct geodec__trits *trits; /* with store: it is one of ternary experts. NULL otherwise */
-    geodec__norm output_norm;
+    geodec__norm output_norm, embed_norm;
+    const float *head_bias;       /* [pad(n_vocab)] */
+    geodec__matrix positions;     /* [n_ctx][d_model] learned; data NULL: none */
     const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */
     geodec__matrix embedding, head;
     geodec__layer *layer; /* [n_layer] */
@@ -120,6 +132,15 @@ bool geodec__model_recurs(const geodec_model *m);
 /* GEODEC_UNSUPPORTED for a model whose experts are not in memory: every user of their matrices calls it first. */
 geodec_status geodec__model_resident(const geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 
+/* Dimensions that a table rotates. */
+int32_t geodec__rope_dim(const geodec_model_config *c, int32_t table);
+/* The factor of pair i's frequency, with a scale. */
+static inline double geodec__rope_scale_of(const geodec_model_config *c, int64_t i)
+{
+    const double width = c->yarn_high - c->yarn_low > 0.001 ? c->yarn_high - c->yarn_low : 0.001;
+    const double at = ((double)i - c->yarn_low) / width, part = at < 0 ? 1 : at > 1 ? 0 : 1 - at;
+    return c->yarn == 0 ? c->rope_scale : c->rope_scale * (1 - part) + part;
+}
 /* Radians that pair i of table t rotates per position, in a session of n_ctx positions. */
 double geodec__rope_step(const geodec_model *m, int32_t n_ctx, int32_t table, int64_t i);
 

@@ -13,7 +13,9 @@
 #include <string.h>
 
 /* Files of golden/arch in the shared folder (its README.md): random weights, 48 tokens. */
-static const char *const names[] = {"mamba", "mamba2", "lfm2"};
+static const char *const names[] = {"lfm2",      "lfm2moe-moe",   "mamba",      "mamba2",
+                                    "jamba",     "granitehybrid", "nemotron_h", "nemotron_h_moe",
+                                    "falcon-h1", "qwen3next-moe", "qwen35",     "qwen35moe-moe"};
 enum { NAMES = sizeof names / sizeof *names, TEXT = 48 };
 
 typedef struct golden {
