@@ -47,6 +47,9 @@ typedef enum geodec__temperature {
     GEODEC__TEMPERATURE_STILL /* in layers that do not rotate: 0.1 and 8192 (llama4) */
 } geodec__temperature;
 
+/* Biases of attention that the peer does not add, though files may have them; published models do not. */
+typedef enum geodec__ignored { GEODEC__IGNORED_NONE, GEODEC__IGNORED_INPUT, GEODEC__IGNORED_OUTPUT } geodec__ignored;
+
 /* A row of the table: what the keys and tensors of a file do not say themselves. Tensors that a file may have whatever
  * its architecture: biases of every matrix and norm, attn_qkv in place of attn_q, attn_k and attn_v, ffn_up with the
  * rows of ffn_gate before its own. */
@@ -128,6 +131,7 @@ typedef struct geodec__arch {
     /* Recurrent layers are those with the tensor of a convolution; a layer attends, or has a feed-forward, if the file
      * has tensors of it. */
     geodec__mixer mixer;
+    geodec__ignored ignored_bias;
     bool beside;        /* such layers attend too */
     bool cyclic_keys;   /* DELTA: head h has key h % keys */
     bool grouped_heads; /* SELECTIVE with Wx: in heads (plamo2) */

@@ -87,6 +87,27 @@ static geodec_status bind_short(geodec__binder *b, int32_t i, geodec__recurrent 
     return geodec__bind_matrix(b, i, "shortconv.out_proj.weight", d, d, out);
 }
 
+/* Norms of dt, B and C: all, none, or by a key all without weights (FalconMamba). */
+static geodec_status settle_norms(geodec__binder *b, geodec__recurrent *l)
+{
+    geodec_err *err = b->err;
+    char key[GEODEC__BIND_NAME];
+    bool plain = false;
+    int there = 0;
+    geodec__norm *const all[] = {&l->dt_norm, &l->b_norm, &l->c_norm};
+    (void)snprintf(key, sizeof key, "%s.ssm.dt_b_c_rms", b->arch->name);
+    if (geodec_gguf_has(b->g, key)) GEODEC_PASS(geodec_gguf_get_bool(b->g, key, &plain, err));
+    for (int n = 0; n < 3; n++) there += all[n]->weight != NULL;
+    if (there == 3 || (there == 0 && !plain)) return GEODEC_OK;
+    if (there > 0) return geodec__bind_missing(b);
+    for (int n = 0; n < 3; n++) {
+        if (all[n]->width > b->c->d_model)
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "key '%s': norms of %d numbers", key, all[n]->width);
+        all[n]->weight = b->ones;
+    }
+    return GEODEC_OK;
+}
+
 /* B, C and dt as products of the convolution's result (mamba, plamo2). */
 static geodec_status bind_products(geodec__binder *b, int32_t i, geodec__recurrent *l)
 {
@@ -108,9 +129,7 @@ static geodec_status bind_products(geodec__binder *b, int32_t i, geodec__recurre
     GEODEC_PASS(norm(b, GEODEC__MAYBE, i, "ssm_dt_norm.weight", rank, rank, false, &l->dt_norm));
     GEODEC_PASS(norm(b, GEODEC__MAYBE, i, "ssm_b_norm.weight", p->r, p->r, false, &l->b_norm));
     GEODEC_PASS(norm(b, GEODEC__MAYBE, i, "ssm_c_norm.weight", p->r, p->r, false, &l->c_norm));
-    const float *const all[] = {l->dt_norm.weight, l->b_norm.weight, l->c_norm.weight};
-    if ((all[0] || all[1] || all[2]) && !(all[0] && all[1] && all[2])) return geodec__bind_missing(b);
-    return GEODEC_OK;
+    return settle_norms(b, l);
 }
 
 static geodec_status bind_selective(geodec__binder *b, int32_t i, geodec__recurrent *l, geodec__matrix *out)
@@ -197,9 +216,11 @@ geodec_status geodec__bind_hybrid(geodec__binder *b, int32_t i, geodec__layer *l
         (!recurs && (geodec__bind_find(b, i, "attn_q.weight") || geodec__bind_find(b, i, "attn_qkv.weight")));
     const bool feeds = geodec__bind_find(b, i, "ffn_down.weight") || geodec__bind_find(b, i, "ffn_gate_inp.weight");
     if (recurs) GEODEC_PASS(bind_recurrent(b, i, l));
-    if (attends)
+    if (attends) {
         GEODEC_PASS(geodec__bind_attention(b, i, l));
-    else if (recurs)
+        if (b->arch->ignored_bias == GEODEC__IGNORED_OUTPUT) l->o_bias = NULL;
+        if (b->arch->ignored_bias == GEODEC__IGNORED_INPUT) l->q_bias = l->k_bias = l->v_bias = NULL;
+    } else if (recurs)
         GEODEC_PASS(geodec__bind_entry(b, i, l));
     if (feeds) GEODEC_PASS(geodec__bind_feed(b, i, l));
     (void)geodec__bind_find(b, i, mark); /* for its name */
