@@ -1,11 +1,13 @@
 /* Every operator of recurrent layers: its value against the formula written out, its derivatives against differences.
  */
+#include "geodec/matrix.h"
 #include "linalg/lapack.h"
 #include "reference/check.h"
 #include "reference/recurrent_internal.h"
 #include "reference/recurrent_operators_internal.h"
 #include "support/support.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define NEAR(a, b, ...) cr_assert_lt(fabs((a) - (b)), 1e-13 * (1 + fabs(b)), __VA_ARGS__)
@@ -448,4 +450,72 @@ Test(reference_recurrent, layers)
                                               .alpha = matrix(4, WIDTH, 25),
                                               .beta = matrix(4, WIDTH, 23),
                                               .norm = norm_of(12, 3, false, 24)});
+}
+
+/* ---- models: files of golden/arch whose other parts the reference has -------------------------------------------- */
+
+enum { TEXT = 48, SHORT = 7, HIDDEN = 32, WORDS = 320 };
+
+static const char *file_of(const char *name, const char *suffix)
+{
+    static char path[4096];
+    (void)snprintf(path, sizeof path, "%s/%s%s", test_shared("golden/arch"), name, suffix);
+    return path;
+}
+
+static void model_run(const void *ctx, const double *x, double *y)
+{
+    geodec_err err = {0};
+    test_ok(geodec_reference_run(ctx, 0, 3, SHORT, x, NULL, y, &err), &err);
+}
+static void model_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+{
+    geodec_err err = {0};
+    geodec_reference_point *p = NULL;
+    test_ok(geodec_reference_linearise(ctx, 0, 3, SHORT, x, 0, NULL, &p, &err), &err);
+    test_ok(geodec_reference_jvp(p, k, dx, dy, &err), &err);
+    geodec_reference_point_destroy(p);
+}
+static void model_vjp(const void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+{
+    geodec_err err = {0};
+    geodec_reference_point *p = NULL;
+    test_ok(geodec_reference_linearise(ctx, 0, 3, SHORT, x, 0, NULL, &p, &err), &err);
+    test_ok(geodec_reference_vjp(p, k, gy, gx, &err), &err);
+    geodec_reference_point_destroy(p);
+}
+
+Test(reference_recurrent, models)
+{
+    static const char *const names[] = {"mamba", "mamba2", "lfm2", "lfm2moe-moe"};
+    geodec_linalg_init();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        geodec_err err = {0};
+        geodec_model *m = NULL;
+        geodec_reference *r = NULL;
+        geodec_matrix want = {0};
+        int32_t text[TEXT];
+        FILE *f = fopen(file_of(names[i], ".ids"), "r");
+        cr_assert(f);
+        for (int k = 0; k < TEXT; k++) cr_assert_eq(fscanf(f, "%d", &text[k]), 1);
+        (void)fclose(f);
+        test_ok(geodec_model_open(file_of(names[i], ".gguf"), &m, &err), &err);
+        test_ok(geodec_reference_create(m, NULL, &r, &err), &err);
+        cr_assert(m->config.n_layer == 2 && m->config.d_model == HIDDEN && m->config.n_vocab == WORDS);
+        double *logits = geodec_mem_new(TEXT * WORDS, sizeof *logits), *x = geodec_mem_new(SHORT * HIDDEN, sizeof *x);
+        test_ok(geodec_reference_forward(r, text, TEXT, NULL, logits, &err), &err);
+        test_ok(geodec_matrix_read(file_of(names[i], ".logits.npy"), "npy", NULL, &want, &err), &err);
+        double worst = 0;
+        for (int64_t k = 0; k < TEXT * WORDS; k++) worst = fmax(worst, fabs(logits[k] - want.x[k]));
+        (void)fprintf(stderr, "%s: largest difference of the reference from the peer %.2g\n", names[i], worst);
+        cr_assert_lt(worst, 5e-5, "%s: %g", names[i], worst); /* the peer computes in float32 */
+        test_ok(geodec_reference_embed(r, text, SHORT, x, &err), &err);
+        const check_map map = {names[i], SHORT * HIDDEN, SHORT * WORDS, model_run, model_jvp, model_vjp, r};
+        const double e = check_derivatives(&map, x, 2e-6, 1e-6);
+        (void)fprintf(stderr, "%s: largest relative error of a directional derivative %.1e\n", names[i], e);
+        geodec_matrix_clear(&want);
+        GEODEC_FREE(logits, x);
+        geodec_reference_destroy(r);
+        geodec_model_close(m);
+    }
 }
