@@ -1,6 +1,5 @@
 #include "session/arch_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const geodec__arch table[] = {
@@ -875,14 +874,6 @@ bool geodec_arch_at(int i, geodec_architecture *out)
     const geodec__arch *a = i < 0 ? NULL : row_at((size_t)i);
     if (a) *out = (geodec_architecture){a->name, a->models, a->differs};
     return a != NULL;
-}
-
-const char *geodec__arch_names(char *text, size_t n)
-{
-    size_t at = 0;
-    for (size_t i = 0; row_at(i) && at < n; i++)
-        at += (size_t)snprintf(text + at, n - at, "%s%s", i ? ", " : "", row_at(i)->name);
-    return text;
 }
 
 const char *geodec__model_peculiarity(const geodec_model *m)

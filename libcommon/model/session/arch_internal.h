@@ -149,8 +149,6 @@ typedef struct geodec_architecture {
 bool geodec_arch_at(int i, geodec_architecture *out);
 /* NULL for an unknown name. */
 const geodec__arch *geodec__arch_find(const char *name);
-/* "llama, qwen2, ...": for messages. */
-const char *geodec__arch_names(char *text, size_t n);
 /* Whether layer i of a PERSPECTIVE model is one of those with recurrences and experts. */
 static inline bool geodec__recurs(const geodec_model_config *c, int32_t layer)
 {

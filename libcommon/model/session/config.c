@@ -628,13 +628,11 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
     keys k = {.g = g, .path = geodec_gguf_path(g), .err = err};
     geodec_model_config c = {0};
     const char *arch;
-    char names[2000];
     if (!geodec_gguf_has(g, arch_key)) GEODEC_PASS(missing(k.path, arch_key, err));
     GEODEC_PASS(geodec_gguf_get_str(g, arch_key, &arch, err));
     k.arch = geodec__arch_find(arch);
     if (!k.arch)
-        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': architecture '%.60s' is not supported (%s are)", k.path,
-                    arch_key, arch, geodec__arch_names(names, sizeof names));
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': architecture '%.60s' is not supported", k.path, arch_key, arch);
     c.arch = k.arch->name;
     c.rope_pairs = k.arch->adjacent_pairs ? GEODEC_ROPE_ADJACENT : GEODEC_ROPE_HALVES;
     c.activation = k.arch->activation;

@@ -10,9 +10,6 @@
 
 /* ---- configuration ----------------------------------------------------------------------------------------------- */
 
-/* Whether all heads are normed together. */
-static bool norm_is_whole(const geodec__norm *n) { return n->weight && n->part == n->width; }
-
 static geodec_network_config config_of(const geodec_model *m, const geodec_integer_options *o)
 {
     const geodec_model_config *c = &m->config;
@@ -35,7 +32,7 @@ static geodec_network_config config_of(const geodec_model *m, const geodec_integ
         .tied = m->embedding.data == m->head.data,
         .rope_halves = c->rope_pairs == GEODEC_ROPE_HALVES,
         .gelu = c->activation == GEODEC_GELU_TANH,
-        .qk_norm_whole = norm_is_whole(&m->layer[0].q_norm) || norm_is_whole(&m->layer[0].k_norm),
+        .qk_norm_whole = m->layer[0].q_norm.part > c->head_dim || m->layer[0].k_norm.part > c->head_dim,
         .qk_norm_rotated = c->qk_norm_rotated,
         .expert_keep_weights = c->expert_keep_weights,
         .expert_sigmoid = c->gating == GEODEC_GATING_SIGMOID,

@@ -738,6 +738,9 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
         if (m->store && !m->layer[i].router.data && m->store->matrix[(int64_t)i * GEODEC_STORE_MATRICES].rows > 0)
             GEODEC_THROW(GEODEC_FORMAT, "the index has experts of layer %d, which has no router", i);
     }
+    bool dense = c->recur_period > 0;
+    for (int32_t i = 0; i < c->n_layer; i++) dense = dense || !m->layer[i].router.data;
+    if (!dense) c->d_ff_dense = 0;
     GEODEC_TRY(refuse_unexpected(&b, m));
 done:
     geodec_mem_free(b.bound);

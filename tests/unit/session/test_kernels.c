@@ -204,7 +204,7 @@ Test(model_kernels, softmax_and_swiglu)
         memcpy(soft, x, sizeof soft);
         memcpy(gate, x, N * sizeof *gate);
         const float sum = kernels->softmax(soft, N);
-        kernels->swiglu(gate, up, N);
+        kernels->activate(GEODEC_SILU, NULL, gate, up, N);
         double want_sum = 0, top = -INFINITY;
         for (int i = 0; i < N; i++) top = fmax(top, (double)x[i]);
         for (int i = 0; i < N; i++) {
@@ -232,31 +232,61 @@ Test(model_kernels, softmax_and_swiglu)
     cr_assert(e[0] == 1.0f && e[2] == 1.0f && e[1] < 1e-37f);
 }
 
-Test(model_kernels, geglu)
+/* In double, of a gate; *up becomes the factor. scale: how errors grow with the argument of an exponential. */
+static double activated(geodec_activation a, const float *c, double g, double *up, double *scale)
 {
-    enum { N = 1003 };
+    const double u = sqrt(2 / acos(-1)) * (g + 0.044715 * g * g * g), clamped = fmin(g, 7);
+    const double p = log1p(exp((double)c[0])), q = (double)c[2] + log1p(exp((double)c[1]));
+    *scale = 1 + fabs(a == GEODEC_GELU_TANH ? u : a == GEODEC_SWIGLU_CLAMPED ? 1.702 * clamped : g);
+    switch (a) {
+    case GEODEC_SILU:
+        return g / (1 + exp(-g));
+    case GEODEC_GELU_TANH:
+        return g * 0.5 * (1 + tanh(u));
+    case GEODEC_RELU:
+        return fmax(g, 0);
+    case GEODEC_RELU2:
+        return fmax(g, 0) * fmax(g, 0);
+    case GEODEC_XIELU:
+        return g > 0 ? p * g * g + (double)c[2] * g : (expm1(fmin(g, (double)c[3])) - g) * q + (double)c[2] * g;
+    case GEODEC_SWIGLU_CLAMPED:
+        *up = fmax(-7, fmin(*up, 7)) + 1;
+        return clamped / (1 + exp(-1.702 * clamped));
+    }
+    return NAN;
+}
+
+Test(model_kernels, activations)
+{
+    enum { N = 1003, KINDS = GEODEC_SWIGLU_CLAMPED + 1 };
     static float x[N + 16], up[N + 16], first[N + 16], gate[N + 16];
+    const float constant[] = {0.8f, 0.3f, 0.5f, -1e-6f};
     geodec_rng r = geodec_rng_stream(4, geodec_rng_id("functions", 0));
     for (int i = 0; i < N; i++) {
         x[i] = (i % 3 ? 4 : 40) * random_float(&r);
-        up[i] = random_float(&r);
+        up[i] = (i % 5 ? 1 : 20) * random_float(&r);
     }
-    bool have = false;
-    for (int k = 0; k < 3; k++) {
-        const geodec__kernels *kernels = geodec__kernels_for(isas[k]);
-        if (!kernels) continue;
-        memcpy(gate, x, sizeof gate);
-        kernels->geglu(gate, up, N);
-        for (int i = 0; i < N; i++) {
-            const double g = (double)x[i], u = sqrt(2 / acos(-1)) * (g + 0.044715 * g * g * g),
-                         want = g * 0.5 * (1 + tanh(u)) * (double)up[i];
-            /* the sigmoid's argument is rounded: its error grows with the argument */
-            cr_assert_lt(fabs((double)gate[i] - want), 3e-7 * (1 + fabs(u)) * fabs(want) + 1e-12, "gelu(%g)", g);
+    for (int form = 0; form < 2 * KINDS; form++) {
+        const geodec_activation a = (geodec_activation)(form / 2);
+        const bool gated = form % 2;
+        bool have = false;
+        for (int k = 0; k < 3; k++) {
+            const geodec__kernels *kernels = geodec__kernels_for(isas[k]);
+            if (!kernels) continue;
+            memcpy(gate, x, sizeof gate);
+            kernels->activate(a, constant, gate, gated ? up : NULL, N);
+            for (int i = 0; i < N; i++) {
+                double factor = (double)up[i], scale;
+                double want = activated(a, constant, (double)x[i], &factor, &scale);
+                if (gated) want *= factor;
+                cr_assert_lt(fabs((double)gate[i] - want), 3e-7 * scale * fabs(want) + 1e-12, "kind %d of %g", form,
+                             (double)x[i]);
+            }
+            for (int i = N; i < N + 5; i++) cr_assert_eq(gate[i], 0.0f, "the padding stays zero");
+            if (!have) memcpy(first, gate, sizeof gate);
+            have = true;
+            cr_assert(memcmp(first, gate, N * sizeof *gate) == 0, "%s differs", geodec_kernels_isa_name(isas[k]));
         }
-        for (int i = N; i < N + 5; i++) cr_assert_eq(gate[i], 0.0f, "the padding stays zero");
-        if (!have) memcpy(first, gate, sizeof gate);
-        have = true;
-        cr_assert(memcmp(first, gate, N * sizeof *gate) == 0, "%s differs", geodec_kernels_isa_name(isas[k]));
     }
 }
 
