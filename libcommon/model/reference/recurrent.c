@@ -39,8 +39,8 @@ static widths widths_of(const geodec__recurrent *l)
     return w;
 }
 
-geodec_status geodec__ref_recurrent_create(const geodec__recurrent *l, int64_t rows, geodec__ref_recurrent **out,
-                                           geodec_err *err)
+geodec_status geodec__reference_recurrent_create(const geodec__recurrent *l, int64_t rows, geodec__ref_recurrent **out,
+                                                 geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const widths w = widths_of(l);
@@ -59,11 +59,11 @@ geodec_status geodec__ref_recurrent_create(const geodec__recurrent *l, int64_t r
     for (int i = 0; i < ARRAYS; i++) *each[i] = memory[i];
     GEODEC_MOVE(*out, a);
 done:
-    geodec__ref_recurrent_destroy(a);
+    geodec__reference_recurrent_destroy(a);
     return st;
 }
 
-void geodec__ref_recurrent_destroy(geodec__ref_recurrent *a)
+void geodec__reference_recurrent_destroy(geodec__ref_recurrent *a)
 {
     if (!a) return;
     GEODEC_FREE(a->in, a);
@@ -475,8 +475,8 @@ static void times(int64_t rows, int64_t width, const double *in, int64_t n, int 
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-geodec_status geodec__ref_recurrent_run(const geodec_reference *r, const geodec__recurrent *l, int64_t n,
-                                        const double *z, geodec__ref_recurrent *a, double *out, geodec_err *err)
+geodec_status geodec__reference_recurrent_run(const geodec_reference *r, const geodec__recurrent *l, int64_t n,
+                                              const double *z, geodec__ref_recurrent *a, double *out, geodec_err *err)
 {
     const int64_t width = l->shape.width;
     GEODEC_PASS(products(r->pool, l, n, z, a, err));
@@ -493,15 +493,15 @@ geodec_status geodec__ref_recurrent_run(const geodec_reference *r, const geodec_
     return delta(r->pool, l, (double)r->model->config.rms_eps, n, a, out, err);
 }
 
-geodec_status geodec__ref_recurrent_jvp(const geodec_reference *r, const geodec__recurrent *l, int64_t n, int64_t first,
-                                        geodec__ref_recurrent *a, int64_t k, const double *dz, double *dout,
-                                        geodec_err *err)
+geodec_status geodec__reference_recurrent_jvp(const geodec_reference *r, const geodec__recurrent *l, int64_t n,
+                                              int64_t first, geodec__ref_recurrent *a, int64_t k, const double *dz,
+                                              double *dout, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t m = n - first, width = l->shape.width;
     const arrays p = from_row(a, l, first);
     arrays *d = NULL;
-    GEODEC_TRY(geodec__ref_recurrent_create(l, k * m, &d, err));
+    GEODEC_TRY(geodec__reference_recurrent_create(l, k * m, &d, err));
     GEODEC_TRY(products(r->pool, l, k * m, dz, d, err));
     if (l->how == GEODEC__MIXER_SHORT) {
         for (int64_t i = 0; i < k * m * width; i++) {
@@ -522,19 +522,19 @@ geodec_status geodec__ref_recurrent_jvp(const geodec_reference *r, const geodec_
     else
         GEODEC_TRY(delta_jvp(r->pool, l, (double)r->model->config.rms_eps, n, first, a, k, d, dout, err));
 done:
-    geodec__ref_recurrent_destroy(d);
+    geodec__reference_recurrent_destroy(d);
     return st;
 }
 
-geodec_status geodec__ref_recurrent_vjp(const geodec_reference *r, const geodec__recurrent *l, int64_t n, int64_t first,
-                                        geodec__ref_recurrent *a, int64_t k, const double *gout, double *gz,
-                                        geodec_err *err)
+geodec_status geodec__reference_recurrent_vjp(const geodec_reference *r, const geodec__recurrent *l, int64_t n,
+                                              int64_t first, geodec__ref_recurrent *a, int64_t k, const double *gout,
+                                              double *gz, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t m = n - first, width = l->shape.width;
     const arrays p = from_row(a, l, first);
     arrays *d = NULL;
-    GEODEC_TRY(geodec__ref_recurrent_create(l, k * m, &d, err));
+    GEODEC_TRY(geodec__reference_recurrent_create(l, k * m, &d, err));
     if (l->how == GEODEC__MIXER_SHORT) {
         times(k * m, width, p.in, m, 1, gout, d->c);
         geodec__reference_convolve_vjp(&l->shape, l->conv, m, k, d->c, d->cin);
@@ -555,6 +555,6 @@ geodec_status geodec__ref_recurrent_vjp(const geodec_reference *r, const geodec_
     }
     GEODEC_TRY(products_vjp(r->pool, l, k * m, d, gz, err));
 done:
-    geodec__ref_recurrent_destroy(d);
+    geodec__reference_recurrent_destroy(d);
     return st;
 }

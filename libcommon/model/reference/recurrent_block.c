@@ -24,7 +24,7 @@ static geodec_status run(geodec__ref_tape *t, const geodec__layer *l, double *x,
     double *z = buffer[0], *mixed = buffer[1], *y = l->recurrent.beside ? buffer[2] : t->attn_out;
     if (!l->recurrent.beside) memcpy(t->x, x, (size_t)(n * d) * sizeof *x);
     geodec__reference_norm(n, &l->attn_norm, t->x, z);
-    GEODEC_TRY(geodec__ref_recurrent_run(t->r, &l->recurrent, n, z, t->recurrent, mixed, err));
+    GEODEC_TRY(geodec__reference_recurrent_run(t->r, &l->recurrent, n, z, t->recurrent, mixed, err));
     GEODEC_TRY(geodec__reference_product(t->r->pool, w, n, mixed, y, err));
     geodec__reference_scale(t, n * d, y);
     if (l->attn_post_norm.weight) geodec__reference_norm(n, &l->attn_post_norm, y, buffer[2]);
@@ -45,7 +45,7 @@ static geodec_status run_jvp(const geodec__ref_tape *t, const geodec__layer *l, 
     GEODEC_TRY(geodec__reference_scratch(2, (const int64_t[]){k * n * d, k * n * w->cols}, buffer, err));
     double *dz = buffer[0], *mixed = buffer[1];
     geodec__reference_norm_jvp(n, &l->attn_norm, t->x + t->first * d, k, from, dz);
-    GEODEC_TRY(geodec__ref_recurrent_jvp(t->r, &l->recurrent, t->n, t->first, t->recurrent, k, dz, mixed, err));
+    GEODEC_TRY(geodec__reference_recurrent_jvp(t->r, &l->recurrent, t->n, t->first, t->recurrent, k, dz, mixed, err));
     GEODEC_TRY(geodec__reference_product(t->r->pool, w, k * n, mixed, dz, err));
     geodec__reference_scale(t, k * n * d, dz);
     if (l->attn_post_norm.weight)
@@ -70,7 +70,7 @@ static geodec_status run_vjp(const geodec__ref_tape *t, const geodec__layer *l, 
         geodec__reference_norm_vjp(n, &l->attn_post_norm, t->attn_out + t->first * d, k, from, gz);
     geodec__reference_scale(t, k * n * d, gz);
     GEODEC_TRY(geodec__reference_product_vjp(t->r->pool, w, k * n, gz, mixed, err));
-    GEODEC_TRY(geodec__ref_recurrent_vjp(t->r, &l->recurrent, t->n, t->first, t->recurrent, k, mixed, gz, err));
+    GEODEC_TRY(geodec__reference_recurrent_vjp(t->r, &l->recurrent, t->n, t->first, t->recurrent, k, mixed, gz, err));
     geodec__reference_norm_vjp(n, &l->attn_norm, t->x + t->first * d, k, gz, gz);
     geodec__reference_add(k * n * d, gz, gx);
 done:
@@ -143,7 +143,8 @@ geodec_status geodec__reference_recurrent_tape(geodec__ref_tape *t, geodec_err *
 {
     const geodec_model *m = t->r->model;
     for (int32_t i = 0; i < m->config.n_layer; i++)
-        if (recurs(&m->layer[i])) return geodec__ref_recurrent_create(&m->layer[i].recurrent, t->n, &t->recurrent, err);
+        if (recurs(&m->layer[i]))
+            return geodec__reference_recurrent_create(&m->layer[i].recurrent, t->n, &t->recurrent, err);
     return GEODEC_OK;
 }
 

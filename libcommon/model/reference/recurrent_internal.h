@@ -9,19 +9,19 @@
 typedef struct geodec__ref_recurrent geodec__ref_recurrent;
 
 /* Room for what a layer of this shape computes of so many rows. */
-geodec_status geodec__ref_recurrent_create(const geodec__recurrent *l, int64_t rows, geodec__ref_recurrent **out,
-                                           geodec_err *err) GEODEC_MUST_USE;
-void geodec__ref_recurrent_destroy(geodec__ref_recurrent *a); /* NULL ok */
+geodec_status geodec__reference_recurrent_create(const geodec__recurrent *l, int64_t rows, geodec__ref_recurrent **out,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+void geodec__reference_recurrent_destroy(geodec__ref_recurrent *a); /* NULL ok */
 /* a keeps what the derivatives need. */
-geodec_status geodec__ref_recurrent_run(const geodec_reference *r, const geodec__recurrent *l, int64_t n,
-                                        const double *z, geodec__ref_recurrent *a, double *out,
-                                        geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__ref_recurrent_jvp(const geodec_reference *r, const geodec__recurrent *l, int64_t n, int64_t first,
-                                        geodec__ref_recurrent *a, int64_t k, const double *dz, double *dout,
-                                        geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__ref_recurrent_vjp(const geodec_reference *r, const geodec__recurrent *l, int64_t n, int64_t first,
-                                        geodec__ref_recurrent *a, int64_t k, const double *gout, double *gz,
-                                        geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_recurrent_run(const geodec_reference *r, const geodec__recurrent *l, int64_t n,
+                                              const double *z, geodec__ref_recurrent *a, double *out,
+                                              geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_recurrent_jvp(const geodec_reference *r, const geodec__recurrent *l, int64_t n,
+                                              int64_t first, geodec__ref_recurrent *a, int64_t k, const double *dz,
+                                              double *dout, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_recurrent_vjp(const geodec_reference *r, const geodec__recurrent *l, int64_t n,
+                                              int64_t first, geodec__ref_recurrent *a, int64_t k, const double *gout,
+                                              double *gz, geodec_err *err) GEODEC_MUST_USE;
 
 /* The first half of a block, with attention, a recurrent part, both or neither, and the second, if there is one: as mix
  * and feed (reference_internal.h). */

@@ -102,6 +102,6 @@ void geodec__reference_tape_destroy(geodec__ref_tape *t)
 {
     for (int i = 0; i < t->n_all; i++) geodec_mem_free(t->all[i]);
     for (int i = 0; i < 2; i++) geodec__reference_angles_destroy(&t->angles[i]);
-    geodec__ref_recurrent_destroy(t->recurrent);
+    geodec__reference_recurrent_destroy(t->recurrent);
     *t = (geodec__ref_tape){0};
 }

@@ -217,7 +217,7 @@ static inline void geodec__norm_row(const geodec__kernels *k, const geodec__norm
 }
 
 /* Pointers to n rows of zeros, and the rows behind them in the same memory; freed with geodec_mem_free. */
-geodec_status geodec__rows_new(float ***row, int64_t n, int64_t width, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__session_rows(float ***row, int64_t n, int64_t width, geodec_err *err) GEODEC_MUST_USE;
 /* Lines of geodec_model_print on the configuration alone. */
 void geodec__model_print_shape(FILE *out, const geodec_model_config *k);
 /* Whether rows that no window sees any more, and what they added to recurrent states, are written over. */

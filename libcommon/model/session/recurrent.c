@@ -67,7 +67,7 @@ geodec_status geodec__recurrent_create(geodec_session *s, geodec_err *err)
                {&r->beside, l->beside ? s->model->config.d_model : 0}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].width > 0) {
-            GEODEC_TRY(geodec__rows_new(all[i].row, n, all[i].width, err));
+            GEODEC_TRY(geodec__session_rows(all[i].row, n, all[i].width, err));
             r->numbers += all[i].width;
         }
     GEODEC_NEW_EACH(n, r->z, r->step);

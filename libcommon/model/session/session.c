@@ -13,7 +13,7 @@ enum { DEFAULT_BATCH = 64, MAX_BATCH = 4096, DEFAULT_BACK = 256, MAX_SESSION_CON
 
 /* ---- creation --------------------------------------------------------------------------------------------------- */
 
-geodec_status geodec__rows_new(float ***row, int64_t n, int64_t width, geodec_err *err)
+geodec_status geodec__session_rows(float ***row, int64_t n, int64_t width, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t stride = geodec__apart(width), head = (n * (int64_t)sizeof(float *) + 63) / 64 * 64;
@@ -34,41 +34,41 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, q = (int64_t)c->n_head * c->head_dim, mixed = c->n_head * s->cache.v_dim;
     const int64_t places = n * geodec__max(1, c->n_expert_used);
-    GEODEC_TRY(geodec__rows_new(&s->x_row, n, c->d_model, err));
-    GEODEC_TRY(geodec__rows_new(&s->norm_row, n, c->d_model, err));
+    GEODEC_TRY(geodec__session_rows(&s->x_row, n, c->d_model, err));
+    GEODEC_TRY(geodec__session_rows(&s->norm_row, n, c->d_model, err));
     const int64_t rank = c->recur_rank, wide = rank > 0 ? c->d_model : 0; /* of recurrent layers */
-    GEODEC_TRY(geodec__rows_new(&s->query_row, n, geodec__max(q, rank), err));
-    GEODEC_TRY(geodec__rows_new(&s->key_row, n, geodec__max(s->cache.k_heads * s->cache.k_dim, rank), err));
-    GEODEC_TRY(geodec__rows_new(&s->value_row, n, geodec__max(s->cache.v_heads * s->cache.v_dim, wide), err));
+    GEODEC_TRY(geodec__session_rows(&s->query_row, n, geodec__max(q, rank), err));
+    GEODEC_TRY(geodec__session_rows(&s->key_row, n, geodec__max(s->cache.k_heads * s->cache.k_dim, rank), err));
+    GEODEC_TRY(geodec__session_rows(&s->value_row, n, geodec__max(s->cache.v_heads * s->cache.v_dim, wide), err));
     const int64_t widest = geodec__max(mixed, geodec__max(wide, geodec__recurrent_widest(s->model)));
-    GEODEC_TRY(geodec__rows_new(&s->mixed_row, n, widest, err));
-    if (rank > 0) GEODEC_TRY(geodec__rows_new(&s->decay_row, n, wide, err));
+    GEODEC_TRY(geodec__session_rows(&s->mixed_row, n, widest, err));
+    if (rank > 0) GEODEC_TRY(geodec__session_rows(&s->decay_row, n, wide, err));
     bool gated = false, own = false, both = false;
     for (int32_t i = 0; i < c->n_layer; i++) {
         both = both || s->model->layer[i].gated_query;
         gated = gated || both || s->model->layer[i].attn_gate.data;
         own = own || s->model->layer[i].expert_norm.weight;
     }
-    if (both) GEODEC_TRY(geodec__rows_new(&s->both_row, n, 2 * q, err));
-    if (gated) GEODEC_TRY(geodec__rows_new(&s->gating_row, n, q, err));
-    if (own) GEODEC_TRY(geodec__rows_new(&s->own_row, n, c->d_model, err));
-    if (c->embed_added) GEODEC_TRY(geodec__rows_new(&s->entry_row, n, c->d_model, err));
+    if (both) GEODEC_TRY(geodec__session_rows(&s->both_row, n, 2 * q, err));
+    if (gated) GEODEC_TRY(geodec__session_rows(&s->gating_row, n, q, err));
+    if (own) GEODEC_TRY(geodec__session_rows(&s->own_row, n, c->d_model, err));
+    if (c->embed_added) GEODEC_TRY(geodec__session_rows(&s->entry_row, n, c->d_model, err));
     if (c->weighed_input) GEODEC_NEW(s->place_weight, places);
-    if (s->attend_dim != c->head_dim) GEODEC_TRY(geodec__rows_new(&s->wide_row, n, c->n_head * s->attend_dim, err));
-    GEODEC_TRY(geodec__rows_new(&s->gate_row, places, c->d_ff, err));
-    GEODEC_TRY(geodec__rows_new(&s->up_row, places, c->d_ff, err));
-    GEODEC_TRY(geodec__rows_new(&s->down_row, places, c->d_model, err));
+    if (s->attend_dim != c->head_dim) GEODEC_TRY(geodec__session_rows(&s->wide_row, n, c->n_head * s->attend_dim, err));
+    GEODEC_TRY(geodec__session_rows(&s->gate_row, places, c->d_ff, err));
+    GEODEC_TRY(geodec__session_rows(&s->up_row, places, c->d_ff, err));
+    GEODEC_TRY(geodec__session_rows(&s->down_row, places, c->d_model, err));
     if (dense_width(c) > 0) {
-        GEODEC_TRY(geodec__rows_new(&s->dense_gate_row, n, dense_width(c), err));
-        GEODEC_TRY(geodec__rows_new(&s->dense_up_row, n, dense_width(c), err));
+        GEODEC_TRY(geodec__session_rows(&s->dense_gate_row, n, dense_width(c), err));
+        GEODEC_TRY(geodec__session_rows(&s->dense_up_row, n, dense_width(c), err));
     }
-    if (c->d_ff_shared > 0) GEODEC_TRY(geodec__rows_new(&s->shared_row, n, c->d_model, err));
-    if (s->model->factor_rank) GEODEC_TRY(geodec__rows_new(&s->low_row, 3 * n, s->model->factor_rank, err));
+    if (c->d_ff_shared > 0) GEODEC_TRY(geodec__session_rows(&s->shared_row, n, c->d_model, err));
+    if (s->model->factor_rank) GEODEC_TRY(geodec__session_rows(&s->low_row, 3 * n, s->model->factor_rank, err));
     GEODEC_NEW(s->input, places);
     GEODEC_NEW_EACH(n, s->output, s->want, s->parent, s->depth);
     GEODEC_NEW(s->job, geodec__max(GEODEC__JOBS, c->n_expert));
     if (c->n_expert > 0) {
-        GEODEC_TRY(geodec__rows_new(&s->router_row, n, 2 * geodec__pad(c->n_expert), err));
+        GEODEC_TRY(geodec__session_rows(&s->router_row, n, 2 * geodec__pad(c->n_expert), err));
         GEODEC_NEW_EACH(places * c->n_layer, s->expert_id, s->expert_weight);
         for (int64_t i = 0; i < places * c->n_layer; i++) s->expert_id[i] = -1; /* stays so in dense layers */
         GEODEC_NEW(s->assigned, places);
@@ -241,7 +241,7 @@ void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx)
 geodec_status geodec_session_watch_updates(geodec_session *s, geodec_watch_update fn, void *ctx, geodec_err *err)
 {
     if (fn && !s->update_row)
-        GEODEC_PASS(geodec__rows_new(&s->update_row, s->max_batch, s->model->config.d_model, err));
+        GEODEC_PASS(geodec__session_rows(&s->update_row, s->max_batch, s->model->config.d_model, err));
     s->watch_update = fn;
     s->watch_update_ctx = ctx;
     return GEODEC_OK;

@@ -315,9 +315,9 @@ static void layer_run(const void *ctx, const double *x, double *y)
     geodec_err err = {0};
     const geodec_reference r = {.model = &o->m};
     geodec__ref_recurrent *a = NULL;
-    test_ok(geodec__ref_recurrent_create(&o->l, o->n, &a, &err), &err);
-    test_ok(geodec__ref_recurrent_run(&r, &o->l, o->n, x, a, y, &err), &err);
-    geodec__ref_recurrent_destroy(a);
+    test_ok(geodec__reference_recurrent_create(&o->l, o->n, &a, &err), &err);
+    test_ok(geodec__reference_recurrent_run(&r, &o->l, o->n, x, a, y, &err), &err);
+    geodec__reference_recurrent_destroy(a);
 }
 static void layer_derive(const layer *o, const double *x, int64_t k, const double *from, double *to, bool back)
 {
@@ -325,13 +325,13 @@ static void layer_derive(const layer *o, const double *x, int64_t k, const doubl
     const geodec_reference r = {.model = &o->m};
     geodec__ref_recurrent *a = NULL;
     double *y = geodec_mem_new(o->n * o->out, sizeof *y);
-    test_ok(geodec__ref_recurrent_create(&o->l, o->n, &a, &err), &err);
-    test_ok(geodec__ref_recurrent_run(&r, &o->l, o->n, x, a, y, &err), &err);
+    test_ok(geodec__reference_recurrent_create(&o->l, o->n, &a, &err), &err);
+    test_ok(geodec__reference_recurrent_run(&r, &o->l, o->n, x, a, y, &err), &err);
     if (back)
-        test_ok(geodec__ref_recurrent_vjp(&r, &o->l, o->n, o->first, a, k, from, to, &err), &err);
+        test_ok(geodec__reference_recurrent_vjp(&r, &o->l, o->n, o->first, a, k, from, to, &err), &err);
     else
-        test_ok(geodec__ref_recurrent_jvp(&r, &o->l, o->n, o->first, a, k, from, to, &err), &err);
-    geodec__ref_recurrent_destroy(a);
+        test_ok(geodec__reference_recurrent_jvp(&r, &o->l, o->n, o->first, a, k, from, to, &err), &err);
+    geodec__reference_recurrent_destroy(a);
     geodec_mem_free(y);
 }
 static void layer_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
