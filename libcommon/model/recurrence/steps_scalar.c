@@ -1,4 +1,6 @@
+/* Any CPU: the lanes are loops. */
+#define PORTABLE
 #define VARIANT(name) name##_scalar
 #include "recurrence/steps_body.h"
 
-geodec__recurrence_fn *const geodec__recurrence_scalar = run_scalar;
+const geodec__recurrence *const geodec__recurrence_scalar = &steps_scalar;

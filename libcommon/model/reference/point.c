@@ -1,6 +1,6 @@
 /* The map from one boundary to a later one, and its derivatives at a point. */
 #include "base/mem.h"
-#include "reference/reference_internal.h"
+#include "reference/recurrent_internal.h"
 
 #include <string.h>
 
@@ -164,8 +164,8 @@ geodec_status geodec_reference_jvp(const geodec_reference_point *p, int64_t k, c
     memcpy(tangent, dx, (size_t)(k * size) * sizeof *dx);
     for (int32_t l = p->from; l < last_block(r, p->to); l++) {
         GEODEC_TRY(fill_tape(p, &tape, l, state, err));
-        GEODEC_TRY_MSG(geodec__reference_mix_jvp(&tape, &r->model->layer[l], k, tangent, err), "block %d", l);
-        GEODEC_TRY_MSG(geodec__reference_feed_jvp(&tape, &r->model->layer[l], k, tangent, err), "block %d", l);
+        GEODEC_TRY_MSG(geodec__reference_first_jvp(&tape, &r->model->layer[l], k, tangent, err), "block %d", l);
+        GEODEC_TRY_MSG(geodec__reference_second_jvp(&tape, &r->model->layer[l], k, tangent, err), "block %d", l);
     }
     if (p->to > r->model->config.n_layer) {
         GEODEC_NEW(wanted, k * p->n_rows * d);
@@ -200,8 +200,8 @@ geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, c
     }
     for (int32_t l = last_block(r, p->to) - 1; l >= p->from; l--) {
         GEODEC_TRY(fill_tape(p, &tape, l, state, err));
-        GEODEC_TRY_MSG(geodec__reference_feed_vjp(&tape, &r->model->layer[l], k, gx, err), "block %d", l);
-        GEODEC_TRY_MSG(geodec__reference_mix_vjp(&tape, &r->model->layer[l], k, gx, err), "block %d", l);
+        GEODEC_TRY_MSG(geodec__reference_second_vjp(&tape, &r->model->layer[l], k, gx, err), "block %d", l);
+        GEODEC_TRY_MSG(geodec__reference_first_vjp(&tape, &r->model->layer[l], k, gx, err), "block %d", l);
     }
 done:
     geodec__reference_tape_destroy(&tape);

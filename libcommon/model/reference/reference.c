@@ -1,6 +1,6 @@
 /* Whole sequences through blocks and head. */
 #include "base/mem.h"
-#include "reference/reference_internal.h"
+#include "reference/recurrent_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,6 +15,7 @@ geodec_status geodec_reference_create(const geodec_model *m, const geodec_refere
     if (m->low) GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support a cache of low rank");
     if (m->config.recur_period > 0)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support architecture '%s'", m->config.arch);
+    if (geodec__model_recurs(m)) GEODEC_TRY(geodec__reference_recurrent_check(m, err));
     if (m->factors) GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not read factored weights");
     GEODEC_TRY(geodec__model_resident(m, err));
     GEODEC_NEW(r, 1);
@@ -68,8 +69,8 @@ done:
 geodec_status geodec__reference_block(geodec__ref_tape *t, int32_t l, double *x, geodec_err *err)
 {
     const geodec__layer *layer = &t->r->model->layer[l];
-    GEODEC_PASS_MSG(geodec__reference_mix(t, layer, x, err), "block %d", l);
-    GEODEC_PASS_MSG(geodec__reference_feed(t, layer, x, err), "block %d", l);
+    GEODEC_PASS_MSG(geodec__reference_first(t, layer, x, err), "block %d", l);
+    GEODEC_PASS_MSG(geodec__reference_second(t, layer, x, err), "block %d", l);
     return GEODEC_OK;
 }
 

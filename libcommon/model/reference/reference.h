@@ -20,6 +20,10 @@
  * base^(-2i/rope_dim) scale / divisor_i for table 0; table 1 (gemma3's sliding layers) has rope_base_local, no scale
  * and no divisor.
  *
+ * A recurrent layer has, in place of attention or beside it, one of the parts of session/recurrent_internal.h: W out(z)
+ * with z = N(x). A layer may have one half alone. Not here yet: of recurrent models, attention with gates or without
+ * rotations, and feed-forwards without gates or with biases; decay recurrences.
+ *
  * Which experts are chosen is constant under differentiation (F is not differentiable where two experts tie); the
  * derivative through the weights of the chosen ones is included.
  *

@@ -22,12 +22,13 @@ typedef struct geodec__ref_tape {
     void *all[GEODEC__REF_BUFFERS];
     int n_all;
     /* attention */
-    double *x;         /* [n][d_model] input of the block */
-    double *z;         /* [n][d_model] normalised (either half) */
-    double *q0, *k0;   /* before QK-norm */
-    double *q, *k, *v; /* as attention sees them */
-    double *mixed;     /* [n][n_head head_dim] attention's result */
-    double *attn_out;  /* [n][d_model] before the post-norm */
+    double *x;                               /* [n][d_model] input of the block */
+    double *z;                               /* [n][d_model] normalised (either half) */
+    double *q0, *k0;                         /* before QK-norm */
+    double *q, *k, *v;                       /* as attention sees them */
+    double *mixed;                           /* [n][n_head head_dim] attention's result */
+    double *attn_out;                        /* [n][d_model] before the post-norm */
+    struct geodec__ref_recurrent *recurrent; /* recurrent_internal.h; NULL without such layers */
     /* feed-forward */
     double *middle;    /* [n][d_model] stream between the halves */
     double *gate, *up; /* [slots][width of the layer's networks]; slots: n, or n n_expert_used, ordered by expert and

@@ -1,6 +1,6 @@
 #include "base/extremes_internal.h"
 #include "base/mem.h"
-#include "reference/reference_internal.h"
+#include "reference/recurrent_internal.h"
 
 void geodec__reference_add(int64_t n, const double *src, double *dst)
 {
@@ -91,6 +91,7 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
         BUFFER(shared_logit, n);
     }
 #undef BUFFER
+    GEODEC_TRY(geodec__reference_recurrent_tape(&t, err));
     GEODEC_MOVE(*out, t);
 done:
     geodec__reference_tape_destroy(&t);
@@ -101,5 +102,6 @@ void geodec__reference_tape_destroy(geodec__ref_tape *t)
 {
     for (int i = 0; i < t->n_all; i++) geodec_mem_free(t->all[i]);
     for (int i = 0; i < 2; i++) geodec__reference_angles_destroy(&t->angles[i]);
+    geodec__reference_recurrent_destroy(t->recurrent);
     *t = (geodec__ref_tape){0};
 }

@@ -855,18 +855,25 @@ static const geodec__arch table[] = {
      .recurrent = true},
 };
 
+/* Row i, from 0; NULL after the last one. Those with recurrent layers come last (arch_recurrent.c). */
+static const geodec__arch *row_at(size_t i)
+{
+    const size_t n = sizeof table / sizeof *table;
+    return i < n ? &table[i] : i < n + geodec__arch_recurrents ? &geodec__arch_recurrent[i - n] : NULL;
+}
+
 const geodec__arch *geodec__arch_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (strcmp(table[i].name, name) == 0) return &table[i];
+    for (size_t i = 0; row_at(i); i++)
+        if (strcmp(row_at(i)->name, name) == 0) return row_at(i);
     return NULL;
 }
 
 bool geodec_arch_at(int i, geodec_architecture *out)
 {
-    if (i < 0 || i >= (int)(sizeof table / sizeof *table)) return false;
-    *out = (geodec_architecture){table[i].name, table[i].models, table[i].differs};
-    return true;
+    const geodec__arch *a = i < 0 ? NULL : row_at((size_t)i);
+    if (a) *out = (geodec_architecture){a->name, a->models, a->differs};
+    return a != NULL;
 }
 
 const char *geodec__model_peculiarity(const geodec_model *m)

@@ -6,6 +6,8 @@
 
 #include "session/weights_internal.h"
 
+#include <stddef.h>
+
 typedef enum geodec__presence { GEODEC__NEVER, GEODEC__MAYBE, GEODEC__ALWAYS } geodec__presence;
 /* Width of the network that every row uses beside its experts. */
 typedef enum geodec__shared {
@@ -44,6 +46,9 @@ typedef enum geodec__temperature {
     GEODEC__TEMPERATURE_KEYS, /* attention.temperature_scale, temperature_length, else the original context */
     GEODEC__TEMPERATURE_STILL /* in layers that do not rotate: 0.1 and 8192 (llama4) */
 } geodec__temperature;
+
+/* Biases of attention that the peer does not add, though files may have them; published models do not. */
+typedef enum geodec__ignored { GEODEC__IGNORED_NONE, GEODEC__IGNORED_INPUT, GEODEC__IGNORED_OUTPUT } geodec__ignored;
 
 /* A row of the table: what the keys and tensors of a file do not say themselves. Tensors that a file may have whatever
  * its architecture: biases of every matrix and norm, attn_qkv in place of attn_q, attn_k and attn_v, ffn_up with the
@@ -100,6 +105,7 @@ typedef struct geodec__arch {
     bool clamped;                 /* attention.clamp_kqv */
     float alibi;                  /* largest slope's exponent (ALiBi); < 0: attention.max_alibi_bias */
     int32_t layers_of_alibi;      /* only the variant with so many layers has it (baichuan) */
+    bool gated_query;             /* attn_q has the rows of a gate behind those of each head (qwen3next) */
     bool gate_softplus;           /* attn_gate by softplus, not a sigmoid (laguna) */
     geodec__temperature temperature;
     /* feed-forward */
@@ -122,8 +128,19 @@ typedef struct geodec__arch {
     bool weighed_input;   /* the weight of an expert multiplies its input (llama4) */
     bool own_input;       /* experts read the layer's input, normed by ffn_norm_exps (arctic) */
     float feed_scale;     /* of the sum of experts and shared network, if there is one; 0: 1 */
-    bool recurrent;       /* recurrence.rank, recurrence.period, expert_route: model.h */
+    /* Recurrent layers are those with the tensor of a convolution; a layer attends, or has a feed-forward, if the file
+     * has tensors of it. */
+    geodec__mixer mixer;
+    geodec__ignored ignored_bias;
+    bool beside;        /* such layers attend too */
+    bool cyclic_keys;   /* DELTA: head h has key h % keys */
+    bool grouped_heads; /* SELECTIVE with Wx: in heads (plamo2) */
+    bool recurrent;     /* recurrence.rank, recurrence.period, expert_route: model.h */
 } geodec__arch;
+
+/* The rows with recurrent layers. */
+extern const geodec__arch geodec__arch_recurrent[];
+extern const size_t geodec__arch_recurrents;
 
 typedef struct geodec_architecture {
     const char *name, *models, *differs; /* as above */

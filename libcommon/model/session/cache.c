@@ -65,7 +65,7 @@ static geodec_status look_at_layers(geodec_session *s, geodec_err *err)
     geodec__cache *a = &s->cache;
     GEODEC_NEW(a->place, m->config.n_layer);
     for (int32_t i = 0; i < m->config.n_layer; i++) {
-        const bool attends = !m->layer[i].decay.data;
+        const bool attends = geodec__layer_attends(&m->layer[i]);
         const int64_t seen = m->layer[i].window > 0 ? m->layer[i].window : INT64_MAX;
         a->place[i] = attends && m->layer[i].kv_layer == i ? a->layers++ : -1;
         if (attends && seen > a->seen) a->seen = seen;
@@ -88,7 +88,7 @@ static int64_t blocks_of(const geodec_session *s)
 
 bool geodec__session_forgets(const geodec_session *s)
 {
-    return s->model->config.recur_rank > 0 && s->cache.seen < INT64_MAX && s->back < s->n_ctx;
+    return geodec__model_recurs(s->model) && s->cache.seen < INT64_MAX && s->back < s->n_ctx;
 }
 
 int64_t geodec__cache_floor(const geodec_session *s, int64_t end)

@@ -49,6 +49,15 @@ static geodec_status read_equal(keys *k, int64_t *v)
     if (geodec_gguf_array_length(k->g, k->name, &n, NULL) != GEODEC_OK)
         return geodec_gguf_get_i64(k->g, k->name, v, err);
     GEODEC_PASS(geodec_gguf_array_same(k->g, k->name, v, &same, err));
+    if (!same && k->arch->mixer != GEODEC__MIXER_NONE) { /* 0 in layers without such a part */
+        int32_t all[MAX_LAYERS];
+        *v = 0;
+        if (n > MAX_LAYERS) GEODEC_FAIL(GEODEC_LIMIT, "%s: key '%s': %lld values", k->path, k->name, (long long)n);
+        GEODEC_PASS(geodec_gguf_array_i32(k->g, k->name, all, n, err));
+        for (int64_t i = 0; i < n; i++)
+            if (all[i] > *v) *v = all[i];
+        return GEODEC_OK;
+    }
     if (!same)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': %lld values that are not all equal are not supported", k->path,
                     k->name, (long long)n);
@@ -129,8 +138,14 @@ static geodec_status read_float32(keys *k, const char *suffix, double limit, flo
 static geodec_status read_heads(keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
+    const bool hybrid = k->arch->mixer != GEODEC__MIXER_NONE;
     int32_t each[MAX_LAYERS];
-    GEODEC_PASS(read_each(k, "attention.head_count", 1, MAX_HEADS, -1, c, each, &c->n_head));
+    GEODEC_PASS(read_each(k, "attention.head_count", hybrid ? 0 : 1, MAX_HEADS, hybrid ? 0 : -1, c, each, &c->n_head));
+    if (c->n_head == 0) { /* no attention: the numbers are not used */
+        c->n_head = c->n_kv_head = 1;
+        c->head_dim = c->rope_dim = 2;
+        return GEODEC_OK;
+    }
     GEODEC_PASS(read_each(k, "attention.head_count_kv", 1, MAX_HEADS, c->n_head, c, each, &c->n_kv_head));
     if (!has(k, "attention.key_length") && c->d_model % c->n_head)
         GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s.attention.head_count': %d does not divide the width %d", k->path,
@@ -417,6 +432,23 @@ static geodec_status read_recurrence(keys *k, geodec_model_config *c)
     return GEODEC_OK;
 }
 
+/* Recurrent layers other than the decay recurrence. */
+static geodec_status read_recurrent(keys *k, geodec_model_config *c)
+{
+    geodec_err *err = k->err;
+    const geodec__mixer how = k->arch->mixer;
+    if (how == GEODEC__MIXER_NONE) return GEODEC_OK;
+    if (how == GEODEC__MIXER_SHORT)
+        return read_int(k, "shortconv.l_cache", 2, GEODEC_RECURRENCE_TAPS, -1, &c->ssm_taps);
+    GEODEC_PASS(read_int(k, "ssm.conv_kernel", 2, GEODEC_RECURRENCE_TAPS, -1, &c->ssm_taps));
+    GEODEC_PASS(read_int(k, "ssm.inner_size", 1, MAX_WIDTH, -1, &c->ssm_inner));
+    GEODEC_PASS(read_int(k, "ssm.state_size", 1, GEODEC_RECURRENCE_RANK, -1, &c->ssm_state));
+    GEODEC_PASS(read_int(k, "ssm.time_step_rank", 1, MAX_WIDTH, -1, &c->ssm_rank));
+    GEODEC_PASS(read_int(k, "ssm.group_count", 0, MAX_HEADS, 0, &c->ssm_groups));
+    if (c->ssm_groups == 0) c->ssm_groups = 1;
+    return GEODEC_OK;
+}
+
 static geodec_status read_experts(keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
@@ -430,8 +462,9 @@ static geodec_status read_experts(keys *k, geodec_model_config *c)
         c->n_expert = 0;
     if (c->n_expert == 0) {
         c->n_expert_used = 0;
+        const bool none = a->mixer != GEODEC__MIXER_NONE; /* there may be no feed-forward */
         int32_t each[MAX_LAYERS];
-        GEODEC_PASS(read_each(k, "feed_forward_length", 1, MAX_FF, -1, c, each, &c->d_ff));
+        GEODEC_PASS(read_each(k, "feed_forward_length", none ? 0 : 1, MAX_FF, none ? 0 : -1, c, each, &c->d_ff));
         if (a->half_length) c->d_ff /= 2;
         return GEODEC_OK;
     }
@@ -603,18 +636,20 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
                     (a->global_first ? i % c->window_period != 0 : i % c->window_period < c->window_period - 1);
     if (c->activation == GEODEC_XIELU) GEODEC_PASS(read_xielu(&k, c->n_layer, layer));
     if (a->scale_key && has(&k, "rope.scaling.finetuned")) GEODEC_PASS(geodec_gguf_get_bool(g, k.name, &trained, err));
-    GEODEC_PASS(read_each(&k, "attention.head_count", 1, MAX_HEADS, -1, c, heads, &most));
-    GEODEC_PASS(read_each(&k, "attention.head_count_kv", 1, MAX_HEADS, c->n_head, c, kv, &most));
+    const bool hybrid = a->mixer != GEODEC__MIXER_NONE; /* layers without attention, or without a feed-forward */
+    GEODEC_PASS(read_each(&k, "attention.head_count", hybrid ? 0 : 1, MAX_HEADS, hybrid ? 0 : -1, c, heads, &most));
+    GEODEC_PASS(read_each(&k, "attention.head_count_kv", hybrid ? 0 : 1, MAX_HEADS, c->n_head, c, kv, &most));
     GEODEC_PASS(read_int(&k, "attention.value_length", 1, MAX_HEAD_DIM, c->head_dim, &v_dim));
     GEODEC_PASS(read_int(&k, "attention.key_length_swa", 1, c->head_dim, c->head_dim, &local_dim));
     GEODEC_PASS(read_int(&k, "attention.value_length_swa", 1, MAX_HEAD_DIM, v_dim, &local_v_dim));
-    if (c->n_expert == 0) GEODEC_PASS(read_each(&k, "feed_forward_length", 1, MAX_FF, -1, c, ff, &most));
+    if (c->n_expert == 0)
+        GEODEC_PASS(read_each(&k, "feed_forward_length", hybrid ? 0 : 1, MAX_FF, hybrid ? 0 : -1, c, ff, &most));
     for (int32_t i = 0; i < c->n_layer; i++) {
         geodec__layer *l = &layer[i];
         l->window = slides[i] ? c->window : 0;
         l->rope = !trained || !rotates(a, c, l, i) ? -1 : l->window && c->rope_base_local > 0 ? 1 : 0;
-        l->n_head = heads[i];
-        l->n_kv_head = kv[i];
+        l->n_head = hybrid && heads[i] == 0 ? c->n_head : heads[i];
+        l->n_kv_head = hybrid && (kv[i] == 0 || heads[i] == 0) ? c->n_kv_head : kv[i];
         l->head_dim = l->window ? local_dim : c->head_dim;
         l->v_dim = l->window ? local_v_dim : v_dim;
         l->d_ff = c->n_expert == 0 ? ff[i] / (a->half_length ? 2 : 1) : c->d_ff_dense;
@@ -622,7 +657,7 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
         if (l->n_head == 0 || l->n_kv_head == 0 || l->n_head % l->n_kv_head)
             GEODEC_FAIL(GEODEC_FORMAT, "%s: layer %d has %d heads of queries and %d of keys", k.path, i, l->n_head,
                         l->n_kv_head);
-        if (c->n_expert == 0 && l->d_ff == 0)
+        if (c->n_expert == 0 && l->d_ff == 0 && !hybrid)
             GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: layer %d has no feed-forward", k.path, i);
     }
     return GEODEC_OK;
@@ -655,6 +690,7 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
     GEODEC_PASS(read_parallel(&k, &c));
     GEODEC_PASS(read_experts(&k, &c));
     GEODEC_PASS(read_recurrence(&k, &c));
+    GEODEC_PASS(read_recurrent(&k, &c));
     GEODEC_PASS(read_scores(&k, &c));
     GEODEC_PASS(read_temperature(&k, &c));
     GEODEC_PASS(read_windows(&k, &c));

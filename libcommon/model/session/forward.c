@@ -114,8 +114,13 @@ static void adjust(const geodec_session *s, float *y, const geodec__norm *norm, 
 static void adjust_row(const row_work *w, int64_t r)
 {
     const geodec__layer *l = w->layer;
+    const int64_t dim = w->s->model->config.head_dim;
+    for (int64_t i = 0; l->gated_query && i < l->o.cols; i += dim) {
+        memcpy(w->s->query_row[r] + i, w->s->both_row[r] + 2 * i, (size_t)dim * sizeof(float));
+        memcpy(w->s->gating_row[r] + i, w->s->both_row[r] + 2 * i + dim, (size_t)dim * sizeof(float));
+    }
     const bool rotated = w->s->model->config.qk_norm_rotated;
-    adjust(w->s, w->s->query_row[r], &l->q_norm, rotated, l->q.rows);
+    adjust(w->s, w->s->query_row[r], &l->q_norm, rotated, l->o.cols);
     adjust(w->s, w->s->key_row[r], &l->k_norm, rotated, l->k.rows);
     adjust(w->s, w->s->value_row[r], &l->v_norm, false, l->v.rows);
 }
@@ -133,7 +138,7 @@ static void gate_row(const row_work *w, int64_t r)
     const geodec_session *s = w->s;
     const geodec_model_config *c = &s->model->config;
     const geodec__layer *l = w->layer;
-    const int64_t width = l->o.cols, part = l->attn_gate.data ? width / l->attn_gate.rows : 0;
+    const int64_t width = l->o.cols, part = l->gated_query ? 1 : l->attn_gate.data ? width / l->attn_gate.rows : 0;
     float *y = s->mixed_row[r];
     for (int64_t i = 0; part > 0 && i < width; i += part) {
         const float factor = gate_of(c, s->gating_row[r][i / part]);
@@ -217,8 +222,12 @@ static void mix(geodec_session *s, const geodec__layer *l, int32_t index, int64_
 {
     row_work w = {.s = s, .fn = adjust_row, .n = n, .layer = l, .index = index};
     const float *const *x[3];
+    if (!geodec__layer_attends(l) && l->recurrent.how != GEODEC__MIXER_DECAY) {
+        geodec__recurrent_run(s, index, n, chain);
+        return;
+    }
     project(s, l, GEODEC_SLOT_Q, 3, n, x);
-    s->job[0] = geodec__job_of(l->q, x[0], s->query_row, n);
+    s->job[0] = geodec__job_of(l->q, x[0], l->gated_query ? s->both_row : s->query_row, n);
     s->job[1] = geodec__job_of(l->k, x[1], s->key_row, n);
     s->job[2] = geodec__job_of(l->v, x[2], s->value_row, n);
     if (l->decay.data) {
@@ -232,11 +241,11 @@ static void mix(geodec_session *s, const geodec__layer *l, int32_t index, int64_
     s->job[2].main.bias = l->v_bias;
     if (l->attn_gate.data) s->job[3] = geodec__job_of(l->attn_gate, s->input, s->gating_row, n);
     geodec__jobs_run(s, l->attn_gate.data ? 4 : 3);
-    if (l->q_norm.weight || l->k_norm.weight || l->v_norm.weight || s->model->config.qkv_clamp > 0)
+    if (l->gated_query || l->q_norm.weight || l->k_norm.weight || l->v_norm.weight || s->model->config.qkv_clamp > 0)
         run_rows(&w, l->q.rows + l->k.rows);
     geodec__attention_run(s, index, n, chain);
     w.fn = gate_row;
-    if (l->attn_gate.data || l->mixed_norm.weight) run_rows(&w, l->o.cols);
+    if (l->gated_query || l->attn_gate.data || l->mixed_norm.weight) run_rows(&w, l->o.cols);
     if (s->recur) geodec__rows_end(s->mixed_row, n, l->n_head * s->cache.shape[index].v_dim);
 }
 
@@ -251,6 +260,10 @@ void geodec__forward_attend(geodec_session *s, int32_t index, int64_t n, bool ch
     const geodec__layer *l = &s->model->layer[index];
     const int64_t d = s->model->config.d_model;
     const float *const *x[1];
+    if (!geodec__layer_attends(l) && !geodec__layer_recurs(l)) {
+        geodec__forward_norm(s, &l->ffn_norm, n);
+        return;
+    }
     if (l->router.data && s->model->config.route_raw) {
         for (int64_t r = 0; r < n; r++) s->input[r] = s->x_row[r];
         geodec__experts_route(s, l, index, n);
@@ -267,6 +280,7 @@ void geodec__forward_attend(geodec_session *s, int32_t index, int64_t n, bool ch
     s->job[0] = geodec__job_of(l->o, x[0], s->down_row, n);
     s->job[0].main.bias = l->o_bias;
     geodec__jobs_run(s, 1);
+    if (l->recurrent.beside) geodec__recurrent_beside(s, index, n, chain);
     row_work w = {.s = s,
                   .fn = finish_row,
                   .n = n,
@@ -297,6 +311,7 @@ void geodec__forward_layer(geodec_session *s, int32_t index, int64_t n, bool cha
 {
     if (s->model->streamed) geodec__streamed_ahead(s, index, n);
     geodec__forward_attend(s, index, n, chain);
+    if (!geodec__layer_feeds(&s->model->layer[index])) return;
     geodec__forward_feed(s, index, n);
     geodec__forward_finish(s, index, n, s->model->layer[index].router.data != NULL);
 }

@@ -218,7 +218,7 @@ static geodec_status check_model(const geodec_model *m, geodec_err *err)
     GEODEC_PASS(geodec__model_resident(m, err));
     if (m->streamed)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "integer arithmetic needs all experts in memory, from a GGUF file");
-    if (m->config.recur_period > 0)
+    if (m->config.recur_period > 0 || geodec__model_recurs(m))
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "integer arithmetic does not support architecture '%s'", m->config.arch);
     if (m->low || m->factor_rank > 0)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "integer arithmetic has no factored matrices and no cache of low rank");

@@ -281,7 +281,7 @@ static void attend(const pass *p, const part *a, int32_t index, bool routed)
         for (int64_t r = 0; r < a->n; r++) v.input[r] = v.norm_row[r];
         geodec__experts_route(&v, &v.model->layer[index], index, a->n);
     }
-    if (routed) return;
+    if (routed || !geodec__layer_feeds(&v.model->layer[index])) return;
     geodec__forward_feed(&v, index, a->n);
     geodec__forward_finish(&v, index, a->n, false);
 }

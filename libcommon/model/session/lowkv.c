@@ -26,7 +26,7 @@ static geodec_status check(const geodec_model *m, const geodec_kv_factors *f, ge
     if (f->k_group == 0 && f->v_group == 0) GEODEC_FAIL(GEODEC_RANGE, "neither keys nor values of low rank");
     GEODEC_PASS(check_side(&m->config, "keys", f->k_group, f->k_rank, err));
     GEODEC_PASS(check_side(&m->config, "values", f->v_group, f->v_rank, err));
-    if (m->config.recur_rank > 0) GEODEC_FAIL(GEODEC_UNSUPPORTED, "a recurrent model has no cache of low rank");
+    if (geodec__model_recurs(m)) GEODEC_FAIL(GEODEC_UNSUPPORTED, "a recurrent model has no cache of low rank");
     for (int32_t i = 0; i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
         if (f->k_group && (l->k_bias || l->k_norm.weight))

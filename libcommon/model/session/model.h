@@ -95,7 +95,10 @@ typedef struct geodec_model_config {
     float recur_log_decay_min;        /* gates are at least exp of it (< 0); 0: no bound */
     geodec_route route;
     int32_t expert_lattice[GEODEC_TORUS_AXES]; /* on which the experts began; 0: unknown */
-    bool route_before;    /* experts are chosen from the input of the layer's first half, not of its second */
+    bool route_before; /* experts are chosen from the input of the layer's first half, not of its second */
+    /* Recurrent layers other than the decay recurrence (recurrent_internal.h): rows of the convolution, channels,
+     * numbers of a channel's state, time_step_rank (heads, or the width of dt) and groups; 0: none */
+    int32_t ssm_taps, ssm_inner, ssm_state, ssm_rank, ssm_groups;
     int32_t n_layer_next; /* blocks of the file after the last layer, which predict further tokens and are not read */
 } geodec_model_config;
 

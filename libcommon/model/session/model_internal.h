@@ -130,6 +130,7 @@ struct geodec_session {
     int32_t *integer_logits; /* [max_batch][n_vocab] Q16 */
     geodec__cache cache;
     int64_t attend_dim;           /* dimensions of attention: of the widest head, or the coefficients of a value */
+    float **both_row;             /* [max_batch][2 n_head head_dim] queries and gates of each head; NULL: apart */
     float **wide_row;             /* [max_batch][n_head][attend_dim] queries padded with zeros; NULL: unpadded */
     float *partial;               /* states of splits that are tasks of their own (attention.c), NULL with one worker */
     double *rope_step;            /* [tables][rope_dim/2] */
@@ -144,6 +145,7 @@ struct geodec_session {
     float **own_row;             /* [max_batch][d_model] input of experts with a norm of their own; NULL without */
     float *alibi;                /* [n_head] slopes; NULL without */
     struct geodec__recur *recur; /* states of recurrent layers (recurrence_states_internal.h), NULL without */
+    struct geodec__recurrent_rows *recurrent; /* rows of such layers (recurrent.c), NULL without */
     float **x_row, **norm_row, **query_row, **key_row, **value_row, **mixed_row, **gate_row, **up_row, **down_row;
     /* of dense layers and shared networks of a mixture: gate and up [max_batch][max(d_ff_dense, d_ff_shared)], result
      * of the shared network [max_batch][d_model]; NULL without them */
@@ -220,6 +222,8 @@ static inline void geodec__norm_row(const geodec__kernels *k, const geodec__norm
     for (int64_t i = 0; w->weight && i < w->width; i += w->part) geodec__norm_part(k, w, i / w->part, x + i, y + i);
 }
 
+/* Pointers to n rows of zeros, and the rows behind them in the same memory; freed with geodec_mem_free. */
+geodec_status geodec__session_rows(float ***row, int64_t n, int64_t width, geodec_err *err) GEODEC_MUST_USE;
 /* Lines of geodec_model_print on the configuration alone. */
 void geodec__model_print_shape(FILE *out, const geodec_model_config *k);
 /* Whether rows that no window sees any more, and what they added to recurrent states, are written over. */
@@ -323,6 +327,17 @@ void geodec__resident_price_destroy(geodec_session *s);
 geodec_status geodec__rope_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__rope_reach(geodec_session *s, int32_t begin, int32_t end);
 void geodec__rope_apply(const geodec_session *s, const geodec__layer *l, float *x, int32_t heads, int64_t position);
+
+/* recurrent.c. Nothing for models without layers of those kinds. widest: numbers of the widest row that their products
+ * read. */
+geodec_status geodec__recurrent_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec__recurrent_destroy(geodec_session *s);
+int64_t geodec__recurrent_widest(const geodec_model *m);
+int64_t geodec__recurrent_bytes(const geodec_session *s);
+/* From the normalised stream in s->input to mixed_row, the output matrix's input. */
+void geodec__recurrent_run(geodec_session *s, int32_t index, int64_t n, bool chain);
+/* Of a layer that attends too: from the normalised stream in norm_row; the output is added to down_row. */
+void geodec__recurrent_beside(geodec_session *s, int32_t index, int64_t n, bool chain);
 
 /* rewrite.c: shows the observer the rows of a layer that n new ones complete, and stores what it leaves. */
 void geodec__rewrite_run(geodec_session *s, int32_t layer, int64_t n);

@@ -104,6 +104,11 @@ static void print_additions(FILE *out, const geodec_model_config *k)
         {"recurrence_rank", k->recur_rank},
         {"recurrence_period", k->recur_period},
         {"recurrence_log_decay_min", (double)k->recur_log_decay_min},
+        {"convolution_rows", k->ssm_taps},
+        {"recurrent_channels", k->ssm_inner},
+        {"recurrent_state", k->ssm_state},
+        {"recurrent_rank", k->ssm_rank},
+        {"recurrent_groups", k->ssm_groups},
         {"residual_scale", (double)k->residual_scale},
         {"logit_scale", (double)k->logit_scale},
     };

@@ -13,8 +13,7 @@ enum { DEFAULT_BATCH = 64, MAX_BATCH = 4096, DEFAULT_BACK = 256, MAX_SESSION_CON
 
 /* ---- creation --------------------------------------------------------------------------------------------------- */
 
-/* Pointers to n rows of zeros, and the rows behind them in the same memory. */
-static geodec_status new_rows(float ***row, int64_t n, int64_t width, geodec_err *err)
+geodec_status geodec__session_rows(float ***row, int64_t n, int64_t width, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t stride = geodec__apart(width), head = (n * (int64_t)sizeof(float *) + 63) / 64 * 64;
@@ -53,39 +52,42 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, q = widest_query(s->model), mixed = widest_mixed(s);
     const int64_t places = n * geodec__max(1, c->n_expert_used);
-    GEODEC_TRY(new_rows(&s->x_row, n, c->d_model, err));
-    GEODEC_TRY(new_rows(&s->norm_row, n, c->d_model, err));
+    GEODEC_TRY(geodec__session_rows(&s->x_row, n, c->d_model, err));
+    GEODEC_TRY(geodec__session_rows(&s->norm_row, n, c->d_model, err));
     const int64_t rank = c->recur_rank, wide = rank > 0 ? c->d_model : 0; /* of recurrent layers */
-    GEODEC_TRY(new_rows(&s->query_row, n, geodec__max(q, rank), err));
-    GEODEC_TRY(new_rows(&s->key_row, n, geodec__max(s->cache.k_width, rank), err));
-    GEODEC_TRY(new_rows(&s->value_row, n, geodec__max(s->cache.v_width, wide), err));
-    GEODEC_TRY(new_rows(&s->mixed_row, n, geodec__max(mixed, wide), err));
-    if (rank > 0) GEODEC_TRY(new_rows(&s->decay_row, n, wide, err));
-    bool gated = false, own = false;
+    GEODEC_TRY(geodec__session_rows(&s->query_row, n, geodec__max(q, rank), err));
+    GEODEC_TRY(geodec__session_rows(&s->key_row, n, geodec__max(s->cache.k_width, rank), err));
+    GEODEC_TRY(geodec__session_rows(&s->value_row, n, geodec__max(s->cache.v_width, wide), err));
+    const int64_t widest = geodec__max(mixed, geodec__max(wide, geodec__recurrent_widest(s->model)));
+    GEODEC_TRY(geodec__session_rows(&s->mixed_row, n, widest, err));
+    if (rank > 0) GEODEC_TRY(geodec__session_rows(&s->decay_row, n, wide, err));
+    bool gated = false, own = false, both = false;
     for (int32_t i = 0; i < c->n_layer; i++) {
-        gated = gated || s->model->layer[i].attn_gate.data;
+        both = both || s->model->layer[i].gated_query;
+        gated = gated || both || s->model->layer[i].attn_gate.data;
         own = own || s->model->layer[i].expert_norm.weight;
     }
-    if (gated) GEODEC_TRY(new_rows(&s->gating_row, n, q, err));
-    if (own) GEODEC_TRY(new_rows(&s->own_row, n, c->d_model, err));
-    if (c->embed_added) GEODEC_TRY(new_rows(&s->entry_row, n, c->d_model, err));
+    if (both) GEODEC_TRY(geodec__session_rows(&s->both_row, n, 2 * q, err));
+    if (gated) GEODEC_TRY(geodec__session_rows(&s->gating_row, n, q, err));
+    if (own) GEODEC_TRY(geodec__session_rows(&s->own_row, n, c->d_model, err));
+    if (c->embed_added) GEODEC_TRY(geodec__session_rows(&s->entry_row, n, c->d_model, err));
     if (c->weighed_input) GEODEC_NEW(s->place_weight, places);
     if (s->model->low && s->attend_dim != c->head_dim)
-        GEODEC_TRY(new_rows(&s->wide_row, n, c->n_head * s->attend_dim, err));
-    GEODEC_TRY(new_rows(&s->gate_row, places, c->d_ff, err));
-    GEODEC_TRY(new_rows(&s->up_row, places, c->d_ff, err));
-    GEODEC_TRY(new_rows(&s->down_row, places, c->d_model, err));
+        GEODEC_TRY(geodec__session_rows(&s->wide_row, n, c->n_head * s->attend_dim, err));
+    GEODEC_TRY(geodec__session_rows(&s->gate_row, places, c->d_ff, err));
+    GEODEC_TRY(geodec__session_rows(&s->up_row, places, c->d_ff, err));
+    GEODEC_TRY(geodec__session_rows(&s->down_row, places, c->d_model, err));
     if (dense_width(c) > 0) {
-        GEODEC_TRY(new_rows(&s->dense_gate_row, n, dense_width(c), err));
-        GEODEC_TRY(new_rows(&s->dense_up_row, n, dense_width(c), err));
+        GEODEC_TRY(geodec__session_rows(&s->dense_gate_row, n, dense_width(c), err));
+        GEODEC_TRY(geodec__session_rows(&s->dense_up_row, n, dense_width(c), err));
     }
-    if (c->d_ff_shared > 0) GEODEC_TRY(new_rows(&s->shared_row, n, c->d_model, err));
-    if (s->model->factor_rank) GEODEC_TRY(new_rows(&s->low_row, 3 * n, s->model->factor_rank, err));
+    if (c->d_ff_shared > 0) GEODEC_TRY(geodec__session_rows(&s->shared_row, n, c->d_model, err));
+    if (s->model->factor_rank) GEODEC_TRY(geodec__session_rows(&s->low_row, 3 * n, s->model->factor_rank, err));
     GEODEC_NEW(s->input, places);
     GEODEC_NEW_EACH(n, s->output, s->want, s->parent, s->depth);
     GEODEC_NEW(s->job, geodec__max(GEODEC__JOBS, c->n_expert));
     if (c->n_expert > 0) {
-        GEODEC_TRY(new_rows(&s->router_row, n, 2 * geodec__pad(c->n_expert), err));
+        GEODEC_TRY(geodec__session_rows(&s->router_row, n, 2 * geodec__pad(c->n_expert), err));
         GEODEC_NEW_EACH(places * c->n_layer, s->expert_id, s->expert_weight);
         for (int64_t i = 0; i < places * c->n_layer; i++) s->expert_id[i] = -1; /* stays so in dense layers */
         GEODEC_NEW(s->assigned, places);
@@ -99,8 +101,8 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
-    const int64_t widest =
-        geodec__max(geodec__max(c->d_model, geodec__max(c->d_ff, dense_width(c))), (int64_t)c->n_head * s->attend_dim);
+    const int64_t mixed = geodec__max((int64_t)c->n_head * s->attend_dim, geodec__recurrent_widest(s->model)),
+                  widest = geodec__max(geodec__max(c->d_model, geodec__max(c->d_ff, dense_width(c))), mixed);
     const int threads = geodec_pool_threads(s->pool);
     GEODEC_NEW(s->worker, threads);
     s->n_workers = threads;
@@ -132,7 +134,8 @@ static geodec_status new_product(geodec_session *s, geodec_err *err)
         for (int i = 0; i < s->n_workers; i++) GEODEC_NEW(s->worker[i].panel, widest);
     }
     if (s->kernels->gemm) s->made_bytes = geodec__max(s->made_bytes, 32 * (int64_t)sizeof(float));
-    const int64_t wide = geodec__max(geodec__pad(dense_width(c)), geodec__pad(c->n_head * s->attend_dim));
+    const int64_t mixed = geodec__max(c->n_head * s->attend_dim, geodec__recurrent_widest(s->model)),
+                  wide = geodec__max(geodec__pad(dense_width(c)), geodec__pad(mixed));
     const int64_t inputs =
         geodec__max(geodec__max(3 * n, 2 * places) * d, geodec__max(places * geodec__pad(c->d_ff), n * wide));
     s->made_size = (inputs + 31) / 32;
@@ -190,6 +193,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     GEODEC_TRY(new_activations(s, err));
     GEODEC_TRY(new_workers(s, err));
     GEODEC_TRY(geodec__recurrence_create(s, err));
+    GEODEC_TRY(geodec__recurrent_create(s, err));
     if (s->n_workers > 1 && !m->streamed && !s->recur) s->team_rows = geodec__team_rows(m);
     GEODEC_TRY(geodec__attention_create(s, err));
     GEODEC_TRY(geodec__prepare_of(m, s->arithmetic, GEODEC__PREPARE_COPIES, &s->copies, err));
@@ -214,12 +218,13 @@ void geodec_session_destroy(geodec_session *s)
     }
     geodec__streamed_leave(s);
     geodec__recurrence_destroy(s);
+    geodec__recurrent_destroy(s);
     geodec__cache_destroy(s);
     GEODEC_FREE(s->x_row, s->norm_row, s->query_row, s->key_row, s->value_row, s->mixed_row, s->gate_row, s->up_row,
                 s->down_row, s->dense_gate_row, s->dense_up_row, s->shared_row, s->router_row, s->low_row,
-                s->update_row, s->wide_row, s->decay_row, s->gating_row, s->own_row, s->entry_row, s->place_weight,
-                s->output, s->cosine, s->sine, s->expert_weight, s->rope_step, s->input, s->want, s->parent, s->depth,
-                s->job, s->made, s->expert_id, s->assigned, s->expert_end, s->needed);
+                s->update_row, s->wide_row, s->both_row, s->decay_row, s->gating_row, s->own_row, s->entry_row,
+                s->place_weight, s->output, s->cosine, s->sine, s->expert_weight, s->rope_step, s->input, s->want,
+                s->parent, s->depth, s->job, s->made, s->expert_id, s->assigned, s->expert_end, s->needed);
     for (int i = 0; i < s->n_workers; i++)
         GEODEC_FREE(s->worker[i].weights, s->worker[i].panel, s->worker[i].job, s->worker[i].expert_end);
     geodec__attention_destroy(s);
@@ -240,7 +245,7 @@ int64_t geodec__session_bytes(const geodec_session *s)
     const int64_t row = 3 * (int64_t)c->d_model + 2 * q + kv + k * (2 * (int64_t)c->d_ff + c->d_model) + c->n_expert;
     const int64_t angles = (int64_t)c->rope_dim * s->rope_rows * (c->rope_base_local > 0 ? 2 : 1);
     const int64_t routes = 2 * k * c->n_layer;
-    return s->cache.bytes + geodec_session_recurrence_bytes(s).most +
+    return s->cache.bytes + geodec_session_recurrence_bytes(s).most + geodec__recurrent_bytes(s) +
            (n * (row + routes) + angles) * (int64_t)sizeof(float) + s->made_size * s->made_bytes;
 }
 
@@ -254,7 +259,8 @@ void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx)
 
 geodec_status geodec_session_watch_updates(geodec_session *s, geodec_watch_update fn, void *ctx, geodec_err *err)
 {
-    if (fn && !s->update_row) GEODEC_PASS(new_rows(&s->update_row, s->max_batch, s->model->config.d_model, err));
+    if (fn && !s->update_row)
+        GEODEC_PASS(geodec__session_rows(&s->update_row, s->max_batch, s->model->config.d_model, err));
     s->watch_update = fn;
     s->watch_update_ctx = ctx;
     return GEODEC_OK;

@@ -2,7 +2,7 @@
  * by name. */
 #include "base/extremes_internal.h"
 #include "base/mem.h"
-#include "session/arch_internal.h"
+#include "session/bind_internal.h"
 #include "session/expert_source_internal.h"
 #include "session/model_internal.h"
 #include "ternary/ternary.h"
@@ -13,22 +13,10 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tensor data is used in place: little-endian hosts only");
 
-enum { NAME = 80, SUFFIX = 48 };
+enum { SUFFIX = GEODEC__BIND_SUFFIX };
 static const char fused_experts[] = "ffn_gate_up_exps.weight";
 
-/* State of binding. */
-typedef struct binder {
-    const geodec_gguf *g;
-    const geodec__arch *arch;
-    const geodec_model_config *c;
-    const geodec_store *store; /* the experts' matrices are described there; NULL: in the file's tensors */
-    const float *ones;         /* in place of weights */
-    float *vector_at;          /* next free vector */
-    const uint8_t **expert_at; /* next free slot of an expert */
-    bool *bound;               /* [tensors] that were bound */
-    geodec_err *err;
-    char name[NAME]; /* name of the current tensor */
-} binder;
+typedef geodec__binder binder;
 
 /* layer < 0: not in a block. suffix with its .weight or .bias. One of size zero has no values and counts as missing. */
 static const geodec_gguf_tensor *find(binder *b, int32_t layer, const char *suffix)
@@ -40,7 +28,7 @@ static const geodec_gguf_tensor *find(binder *b, int32_t layer, const char *suff
     const geodec_gguf_tensor *t = geodec_gguf_find(b->g, b->name);
     const char *dot = strrchr(b->name, '.');
     if (!t && dot && (strcmp(dot, ".weight") == 0 || strcmp(dot, ".bias") == 0)) {
-        char bare[NAME]; /* some converters leave it out (plamo3, hy_v3) */
+        char bare[GEODEC__BIND_NAME]; /* some converters leave it out (plamo3, hy_v3) */
         (void)snprintf(bare, sizeof bare, "%.*s", (int)(dot - b->name), b->name);
         t = geodec_gguf_find(b->g, bare);
         if (t && strcmp(dot, ".bias") == 0 && b->bound[t - geodec_gguf_tensor_at(b->g, 0)]) t = NULL; /* a weight */
@@ -253,6 +241,7 @@ static geodec_status bind_recurrence(binder *b, int32_t i, geodec__layer *l)
     GEODEC_PASS(bind_matrix(b, i, "recur_v.weight", d, d, 1, &l->v));
     GEODEC_PASS(bind_norm(b, GEODEC__ALWAYS, false, i, "recur_norm", d, 0, &l->read_norm));
     GEODEC_PASS(bind_matrix(b, i, "recur_output.weight", d, d, 1, &l->o));
+    l->recurrent = (geodec__recurrent){.how = GEODEC__MIXER_DECAY, .shape = {.d = d, .r = r, .share = 1, .keys = 1}};
     return GEODEC_OK;
 }
 
@@ -283,14 +272,16 @@ static geodec_status bind_projections(binder *b, int32_t i, geodec__layer *l)
         }
         return GEODEC_OK;
     }
-    GEODEC_PASS(bind_matrix(b, i, "attn_q.weight", d, q, 1, &l->q));
+    const int64_t asked = b->arch->gated_query ? 2 * q : q;
+    l->gated_query = b->arch->gated_query;
+    GEODEC_PASS(bind_matrix(b, i, "attn_q.weight", d, asked, 1, &l->q));
     GEODEC_PASS(bind_matrix(b, i, "attn_k.weight", d, kv, 1, &l->k));
     GEODEC_PASS(bind_matrix(b, i, "attn_v.weight", d, value, 1, &l->v));
     /* one of the three alone is a damaged file */
     const bool biased = find(b, i, "attn_q.bias") || find(b, i, "attn_k.bias") || find(b, i, "attn_v.bias") ||
                         presence_of(b->arch, "attn_q.bias") == GEODEC__ALWAYS;
     const geodec__presence bias = biased ? GEODEC__ALWAYS : GEODEC__NEVER;
-    GEODEC_PASS(bind_vector(b, bias, i, "attn_q.bias", q, &l->q_bias));
+    GEODEC_PASS(bind_vector(b, bias, i, "attn_q.bias", asked, &l->q_bias));
     GEODEC_PASS(bind_vector(b, bias, i, "attn_k.bias", kv, &l->k_bias));
     GEODEC_PASS(bind_vector(b, bias, i, "attn_v.bias", value, &l->v_bias));
     return GEODEC_OK;
@@ -546,6 +537,37 @@ static geodec_status bind_feed_forward(binder *b, int32_t i, geodec__layer *l)
     return GEODEC_OK;
 }
 
+/* ---- for recurrent_bind.c ---------------------------------------------------------------------------------------- */
+
+const geodec_gguf_tensor *geodec__bind_find(geodec__binder *b, int32_t layer, const char *suffix)
+{
+    return find(b, layer, suffix);
+}
+void geodec__bind_mark(const geodec__binder *b, const geodec_gguf_tensor *t) { mark(b, t); }
+geodec_status geodec__bind_missing(const geodec__binder *b) { return missing(b); }
+geodec_status geodec__bind_shape(const geodec__binder *b, const geodec_gguf_tensor *t, int64_t cols, int64_t rows,
+                                 geodec_err *err)
+{
+    return check_shape(b, t, cols, rows, 1, err);
+}
+geodec_status geodec__bind_matrix(geodec__binder *b, int32_t layer, const char *suffix, int64_t cols, int64_t rows,
+                                  geodec__matrix *out)
+{
+    return bind_matrix(b, layer, suffix, cols, rows, 1, out);
+}
+geodec_status geodec__bind_entry(geodec__binder *b, int32_t layer, geodec__layer *l)
+{
+    return bind_stream_norm(b, layer, b->arch->attn_norm, "attn_norm", &l->attn_norm);
+}
+geodec_status geodec__bind_attention(geodec__binder *b, int32_t layer, geodec__layer *l)
+{
+    return bind_attention(b, layer, l);
+}
+geodec_status geodec__bind_feed(geodec__binder *b, int32_t layer, geodec__layer *l)
+{
+    return bind_feed_forward(b, layer, l);
+}
+
 static geodec_status bind_divisors(binder *b, geodec_model *m)
 {
     geodec_err *err = b->err;
@@ -645,6 +667,7 @@ static geodec_status new_places(binder *b, geodec_model *m, geodec_err *err)
         if (strstr(t->name, "attn_qkv.bias")) floats += geodec__pad(t->dim[0]) + 3 * geodec__pad(1); /* its parts */
         if (m->config.route != GEODEC_ROUTE_SCORES && t->dim[0] == GEODEC_TORUS_AXES && t->dim[2] == 1)
             floats += geodec__pad(GEODEC_TORUS_AXES * t->dim[1]);
+        floats += geodec__bind_recurrent_floats(t);
         const char *suffix = strstr(t->name, fused_experts);
         experts += suffix && !suffix[sizeof fused_experts - 1] ? 2 * t->dim[2] : 1;
     }
@@ -678,7 +701,8 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
     binder b = {.g = m->gguf, .arch = geodec__arch_find(c->arch), .c = c, .store = m->store, .err = err};
     const geodec_gguf_tensor *embedding = geodec_gguf_find(m->gguf, "token_embd.weight");
     /* before memory is allocated by these numbers, check that the file has that many tensors */
-    if (geodec_gguf_n_tensors(m->gguf) < 2 + 6 * (int64_t)c->n_layer)
+    const int64_t least = b.arch->mixer != GEODEC__MIXER_NONE ? 3 : 6; /* tensors of a block */
+    if (geodec_gguf_n_tensors(m->gguf) < 2 + least * (int64_t)c->n_layer)
         GEODEC_THROW(GEODEC_FORMAT, "key '%s.block_count': %d blocks need more than the %lld tensors present", c->arch,
                      c->n_layer, (long long)geodec_gguf_n_tensors(m->gguf));
     if (!embedding) GEODEC_THROW(GEODEC_FORMAT, "tensor 'token_embd.weight' is missing");
@@ -703,11 +727,15 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
     GEODEC_TRY(geodec__config_layers(m->gguf, c, m->layer, err));
     GEODEC_TRY(bind_divisors(&b, m));
     for (int32_t i = 0; i < c->n_layer; i++) {
-        if (c->recur_rank > 0 && geodec__recurs(c, i))
-            GEODEC_TRY(bind_recurrence(&b, i, &m->layer[i]));
-        else
-            GEODEC_TRY(bind_attention(&b, i, &m->layer[i]));
-        GEODEC_TRY(bind_feed_forward(&b, i, &m->layer[i]));
+        if (b.arch->mixer != GEODEC__MIXER_NONE) {
+            GEODEC_TRY(geodec__bind_hybrid(&b, i, &m->layer[i]));
+        } else {
+            if (c->recur_rank > 0 && geodec__recurs(c, i))
+                GEODEC_TRY(bind_recurrence(&b, i, &m->layer[i]));
+            else
+                GEODEC_TRY(bind_attention(&b, i, &m->layer[i]));
+            GEODEC_TRY(bind_feed_forward(&b, i, &m->layer[i]));
+        }
         if (m->store && !m->layer[i].router.data && m->store->matrix[(int64_t)i * GEODEC_STORE_MATRICES].rows > 0)
             GEODEC_THROW(GEODEC_FORMAT, "the index has experts of layer %d, which has no router", i);
     }
@@ -720,14 +748,36 @@ done:
     return st;
 }
 
+bool geodec__model_recurs(const geodec_model *m)
+{
+    for (int32_t i = 0; m->layer && i < m->config.n_layer; i++)
+        if (geodec__layer_recurs(&m->layer[i])) return true;
+    return false;
+}
+
 void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx)
 {
     const int64_t experts = m->config.n_expert > 0 ? m->config.n_expert : 1;
     for (int32_t i = 0; m->layer && i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
-        const geodec__matrix *const single[] = {
-            &l->q,      &l->k,           &l->v,         &l->o,           &l->decay,        &l->attn_gate,
-            &l->router, &l->shared_gate, &l->shared_up, &l->shared_down, &l->shared_factor};
+        const geodec__matrix *const single[] = {&l->q,
+                                                &l->k,
+                                                &l->v,
+                                                &l->o,
+                                                &l->decay,
+                                                &l->attn_gate,
+                                                &l->router,
+                                                &l->shared_gate,
+                                                &l->shared_up,
+                                                &l->shared_down,
+                                                &l->shared_factor,
+                                                &l->recurrent.in,
+                                                &l->recurrent.gate,
+                                                &l->recurrent.alpha,
+                                                &l->recurrent.beta,
+                                                &l->recurrent.x,
+                                                &l->recurrent.dt,
+                                                &l->recurrent.out};
         const geodec__matrix *const many[] = {&l->gate, &l->up, &l->down};
         for (size_t k = 0; k < sizeof single / sizeof *single; k++)
             if (single[k]->data) fn(ctx, single[k]);

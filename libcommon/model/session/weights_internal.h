@@ -3,7 +3,9 @@
 #define GEODEC_MODEL_WEIGHTS_INTERNAL_H
 
 #include "kernels/matrix_internal.h"
+#include "recurrence/recurrence.h"
 #include "session/model.h"
+#include "session/recurrent_internal.h"
 #include "streaming/store.h"
 
 #include <pthread.h>
@@ -24,6 +26,25 @@ typedef struct geodec__norm {
     float eps;
 } geodec__norm;
 
+/* A recurrent layer (recurrent_internal.h). NULL, or data NULL, where there is no such part. Vectors are float32. */
+typedef struct geodec__recurrent {
+    geodec__mixer how;
+    geodec_recurrence_shape shape;
+    geodec__matrix in;
+    geodec__matrix gate, alpha, beta; /* DELTA: Wz, Wa, Wb, each [..][d_model] */
+    geodec__matrix x, dt;             /* SELECTIVE: Wx [dt's cols + 2 r][d], Wdt [heads][..] */
+    geodec__matrix out;               /* beside attention: [d_model][d]; else it is the layer's o */
+    const float *conv, *conv_bias;    /* [taps][width], [width] */
+    const float *a;                   /* [d][stride] with SCAN, zero behind r; else [heads] */
+    const float *dt_bias, *skip;      /* [heads]; D [heads] */
+    geodec__norm norm;                /* of y: SELECTIVE: its groups; DELTA: its heads */
+    geodec__norm dt_norm, b_norm, c_norm;
+    bool grouped;      /* the rows of `in` */
+    bool grouped_beta; /* beta has the rows of alpha too */
+    bool dt_last;      /* Wx gives B, C, dt; else dt, B, C */
+    bool beside;       /* both this and attention read x, and their outputs are added */
+} geodec__recurrent;
+
 /* NULL (or data NULL) where the architecture has no such part. Vectors are float32, padded with zeros. */
 typedef struct geodec__layer {
     geodec__norm attn_norm, ffn_norm;           /* before attention and feed-forward */
@@ -41,10 +62,12 @@ typedef struct geodec__layer {
     float stream_scale; /* layer_output_scale; 0: 1 */
     geodec__matrix q, k, v, o;
     geodec__matrix attn_gate; /* [n_head], or [n_head head_dim]: factors of attention's result, through a function */
+    bool gated_query;         /* q [n_head][query, gate]: the factors are sigmoids of the gate */
     /* A recurrent layer: q, k [recur_rank][d_model], v, o and decay [d_model][d_model]. decay data NULL: attention. */
     geodec__matrix decay;
     const float *decay_bias;       /* [pad(d_model)] of the gates */
     geodec__norm read_norm;        /* of what is read from the state */
+    geodec__recurrent recurrent;   /* in place of attention, unless it is beside it */
     const float *expert_place;     /* [n_expert][3] positions on the torus */
     geodec__matrix router;         /* data NULL in a dense layer */
     geodec__matrix gate, up, down; /* with experts: of expert 0; the others by geodec__expert. Of a store: data NULL */
@@ -62,6 +85,14 @@ typedef struct geodec__layer {
     int32_t window;            /* keys visible: the row itself and window - 1 before it; 0 = all */
     int32_t rope;              /* which table of angles: 0, 1 (gemma3's sliding layers), or -1: no rotation */
 } geodec__layer;
+
+static inline bool geodec__layer_recurs(const geodec__layer *l) { return l->recurrent.how != GEODEC__MIXER_NONE; }
+static inline bool geodec__layer_attends(const geodec__layer *l)
+{
+    return l->q.data && (!geodec__layer_recurs(l) || l->recurrent.beside);
+}
+
+static inline bool geodec__layer_feeds(const geodec__layer *l) { return l->down.rows > 0; }
 
 /* Layouts into which matrices are moved (prepare_internal.h). */
 typedef enum geodec__prepare_kind {
@@ -100,6 +131,8 @@ struct geodec_model {
     struct geodec__streamed *streamed;   /* experts on disk (streamed.h), NULL: resident */
 };
 
+/* Whether any layer is recurrent. */
+bool geodec__model_recurs(const geodec_model *m);
 /* GEODEC_UNSUPPORTED for a model whose experts are not in memory: every user of their matrices calls it first. */
 geodec_status geodec__model_resident(const geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 

@@ -1,0 +1,228 @@
+/* Binds the tensors of recurrent layers (recurrent_internal.h). */
+#include "session/bind_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* cols x rows numbers as they are in the file; a missing tensor stays NULL unless it is required. */
+static geodec_status numbers(geodec__binder *b, geodec__presence presence, int32_t i, const char *suffix, int64_t cols,
+                             int64_t rows, const float **out)
+{
+    geodec_err *err = b->err;
+    const geodec_gguf_tensor *t = geodec__bind_find(b, i, suffix);
+    if (!t) return presence == GEODEC__ALWAYS ? geodec__bind_missing(b) : GEODEC_OK;
+    const int64_t n = cols * rows;
+    if (t->dim[0] == n) cols = n, rows = 1; /* [n] and [1, n] are the same here */
+    GEODEC_PASS(geodec__bind_shape(b, t, cols, rows, err));
+    geodec_ggml_traits_of(t->type)->decode(t->data, b->vector_at, n);
+    for (int64_t k = 0; k < n; k++)
+        if (!isfinite(b->vector_at[k]))
+            GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': value %lld is not finite", b->name, (long long)k);
+    *out = b->vector_at;
+    b->vector_at += geodec__pad(n);
+    geodec__bind_mark(b, t);
+    return GEODEC_OK;
+}
+
+/* A norm of rows of `width` numbers in equal parts, with weights of their own or the same. */
+static geodec_status norm(geodec__binder *b, geodec__presence presence, int32_t i, const char *suffix, int64_t width,
+                          int64_t part, bool each, geodec__norm *out)
+{
+    const geodec__norm n = {.width = (int32_t)width, .part = (int32_t)part, .each = each, .eps = b->c->rms_eps};
+    *out = n;
+    return numbers(b, presence, i, suffix, part, each ? width / part : 1, &out->weight);
+}
+
+/* The file has the taps of a channel together; the convolution reads the channels of a tap (recurrence.h). */
+static geodec_status convolution(geodec__binder *b, int32_t i, const char *name, geodec__recurrent *l)
+{
+    geodec_err *err = b->err;
+    const int64_t taps = l->shape.taps, width = l->shape.width;
+    char suffix[GEODEC__BIND_SUFFIX];
+    const float *file = NULL;
+    (void)snprintf(suffix, sizeof suffix, "%s.weight", name);
+    GEODEC_PASS(numbers(b, GEODEC__ALWAYS, i, suffix, taps, width, &file));
+    float *weight = b->vector_at;
+    for (int64_t k = 0; k < taps; k++)
+        for (int64_t c = 0; c < width; c++) weight[k * width + c] = file[c * taps + k];
+    l->conv = weight;
+    b->vector_at += geodec__pad(taps * width);
+    (void)snprintf(suffix, sizeof suffix, "%s.bias", name);
+    return numbers(b, GEODEC__MAYBE, i, suffix, width, 1, &l->conv_bias);
+}
+
+/* Rates of each channel, [r] in the file, whole vectors apart. */
+static geodec_status rates(geodec__binder *b, int32_t i, geodec__recurrent *l)
+{
+    geodec_err *err = b->err;
+    const int64_t r = l->shape.r, stride = geodec_recurrence_stride(r);
+    const float *file = NULL;
+    GEODEC_PASS(numbers(b, GEODEC__ALWAYS, i, "ssm_a", r, l->shape.d, &file));
+    float *a = b->vector_at;
+    for (int64_t c = 0; c < l->shape.d; c++) memcpy(a + c * stride, file + c * r, (size_t)r * sizeof *a);
+    l->a = a;
+    b->vector_at += stride * l->shape.d;
+    return GEODEC_OK;
+}
+
+int64_t geodec__bind_recurrent_floats(const geodec_gguf_tensor *t)
+{
+    const char *name = strstr(t->name, ".ssm_");
+    if (!name) name = strstr(t->name, ".shortconv.conv");
+    if (!name || t->dim[2] > 1) return 0;
+    if (strcmp(name, ".ssm_a") && strcmp(name, ".ssm_d") && strncmp(name, ".ssm_norm", 9) && !strstr(name, "conv"))
+        return 0;
+    return 2 * geodec_recurrence_stride(t->dim[0]) * t->dim[1] + 2 * GEODEC__LANES; /* twice: as it is read, and kept */
+}
+
+static geodec_status bind_short(geodec__binder *b, int32_t i, geodec__recurrent *l, geodec__matrix *out)
+{
+    geodec_err *err = b->err;
+    const int64_t d = b->c->d_model;
+    l->how = GEODEC__MIXER_SHORT;
+    l->shape = (geodec_recurrence_shape){.taps = b->c->ssm_taps, .width = d};
+    GEODEC_PASS(geodec__bind_matrix(b, i, "shortconv.in_proj.weight", d, 3 * d, &l->in));
+    GEODEC_PASS(convolution(b, i, "shortconv.conv", l));
+    return geodec__bind_matrix(b, i, "shortconv.out_proj.weight", d, d, out);
+}
+
+/* Norms of dt, B and C: all, none, or by a key all without weights (FalconMamba). */
+static geodec_status settle_norms(geodec__binder *b, geodec__recurrent *l)
+{
+    geodec_err *err = b->err;
+    char key[GEODEC__BIND_NAME];
+    bool plain = false;
+    int there = 0;
+    geodec__norm *const all[] = {&l->dt_norm, &l->b_norm, &l->c_norm};
+    (void)snprintf(key, sizeof key, "%s.ssm.dt_b_c_rms", b->arch->name);
+    if (geodec_gguf_has(b->g, key)) GEODEC_PASS(geodec_gguf_get_bool(b->g, key, &plain, err));
+    for (int n = 0; n < 3; n++) there += all[n]->weight != NULL;
+    if (there == 3 || (there == 0 && !plain)) return GEODEC_OK;
+    if (there > 0) return geodec__bind_missing(b);
+    for (int n = 0; n < 3; n++) {
+        if (all[n]->width > b->c->d_model)
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "key '%s': norms of %d numbers", key, all[n]->width);
+        all[n]->weight = b->ones;
+    }
+    return GEODEC_OK;
+}
+
+/* B, C and dt as products of the convolution's result (mamba, plamo2). */
+static geodec_status bind_products(geodec__binder *b, int32_t i, geodec__recurrent *l)
+{
+    geodec_err *err = b->err;
+    const geodec_model_config *c = b->c;
+    geodec_recurrence_shape *p = &l->shape;
+    const geodec_gguf_tensor *x = geodec__bind_find(b, i, "ssm_x.weight");
+    const int64_t heads = b->arch->grouped_heads ? c->ssm_rank : c->ssm_inner,
+                  rank = b->arch->grouped_heads ? x->dim[1] - 2 * p->r : c->ssm_rank;
+    if (rank < 1) GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s' has %lld rows", x->name, (long long)x->dim[1]);
+    p->kind = b->arch->grouped_heads ? GEODEC_RECURRENCE_DECAY : GEODEC_RECURRENCE_SCAN;
+    p->share = p->d / heads;
+    p->keys = 1;
+    p->width = p->d;
+    l->grouped = l->dt_last = b->arch->grouped_heads;
+    GEODEC_PASS(geodec__bind_matrix(b, i, "ssm_in.weight", c->d_model, 2 * p->d, &l->in));
+    GEODEC_PASS(geodec__bind_matrix(b, i, "ssm_x.weight", p->d, rank + 2 * p->r, &l->x));
+    GEODEC_PASS(geodec__bind_matrix(b, i, "ssm_dt.weight", rank, heads, &l->dt));
+    GEODEC_PASS(norm(b, GEODEC__MAYBE, i, "ssm_dt_norm.weight", rank, rank, false, &l->dt_norm));
+    GEODEC_PASS(norm(b, GEODEC__MAYBE, i, "ssm_b_norm.weight", p->r, p->r, false, &l->b_norm));
+    GEODEC_PASS(norm(b, GEODEC__MAYBE, i, "ssm_c_norm.weight", p->r, p->r, false, &l->c_norm));
+    return settle_norms(b, l);
+}
+
+static geodec_status bind_selective(geodec__binder *b, int32_t i, geodec__recurrent *l, geodec__matrix *out)
+{
+    geodec_err *err = b->err;
+    const geodec_model_config *c = b->c;
+    geodec_recurrence_shape *p = &l->shape;
+    l->how = GEODEC__MIXER_SELECTIVE;
+    *p = (geodec_recurrence_shape){.d = c->ssm_inner, .r = c->ssm_state, .taps = c->ssm_taps};
+    if (geodec__bind_find(b, i, "ssm_x.weight")) {
+        GEODEC_PASS(bind_products(b, i, l));
+    } else {
+        p->share = p->d / c->ssm_rank;
+        p->keys = c->ssm_groups;
+        p->width = p->d + 2 * p->keys * p->r;
+        GEODEC_PASS(geodec__bind_matrix(b, i, "ssm_in.weight", c->d_model, p->d + p->width + c->ssm_rank, &l->in));
+        GEODEC_PASS(norm(b, GEODEC__MAYBE, i, "ssm_norm.weight", p->d, p->d / p->keys, true, &l->norm));
+    }
+    const int64_t heads = geodec_recurrence_heads(p);
+    GEODEC_PASS(convolution(b, i, "ssm_conv1d", l));
+    GEODEC_PASS(numbers(b, GEODEC__ALWAYS, i, "ssm_dt.bias", heads, 1, &l->dt_bias));
+    if (p->kind == GEODEC_RECURRENCE_SCAN)
+        GEODEC_PASS(rates(b, i, l));
+    else
+        GEODEC_PASS(numbers(b, GEODEC__ALWAYS, i, "ssm_a", 1, heads, &l->a));
+    GEODEC_PASS(numbers(b, GEODEC__ALWAYS, i, "ssm_d", 1, heads, &l->skip));
+    return geodec__bind_matrix(b, i, "ssm_out.weight", p->d, c->d_model, out);
+}
+
+static geodec_status bind_delta(geodec__binder *b, int32_t i, geodec__recurrent *l, geodec__matrix *out)
+{
+    geodec_err *err = b->err;
+    const geodec_model_config *c = b->c;
+    geodec_recurrence_shape *p = &l->shape;
+    const int64_t d = c->d_model, heads = c->ssm_rank, keys = c->ssm_groups * c->ssm_state;
+    l->how = GEODEC__MIXER_DELTA;
+    *p = (geodec_recurrence_shape){.kind = GEODEC_RECURRENCE_DELTA,
+                                   .d = c->ssm_inner,
+                                   .r = c->ssm_state,
+                                   .share = c->ssm_inner / heads,
+                                   .keys = c->ssm_groups,
+                                   .cyclic = b->arch->cyclic_keys,
+                                   .taps = c->ssm_taps,
+                                   .width = 2 * keys + c->ssm_inner};
+    const geodec_gguf_tensor *whole = geodec__bind_find(b, i, "ssm_in.weight");
+    l->grouped = !geodec__bind_find(b, i, "attn_qkv.weight");
+    if (l->grouped) {
+        GEODEC_PASS(geodec__bind_matrix(b, i, "ssm_in.weight", d, p->width + p->d, &l->in));
+    } else {
+        if (whole) geodec__bind_mark(b, whole); /* the same weights in another order */
+        GEODEC_PASS(geodec__bind_matrix(b, i, "attn_qkv.weight", d, p->width, &l->in));
+        GEODEC_PASS(geodec__bind_matrix(b, i, "attn_gate.weight", d, p->d, &l->gate));
+    }
+    l->grouped_beta = geodec__bind_find(b, i, "ssm_ba.weight") != NULL;
+    if (l->grouped_beta) {
+        GEODEC_PASS(geodec__bind_matrix(b, i, "ssm_ba.weight", d, 2 * heads, &l->beta));
+    } else {
+        GEODEC_PASS(geodec__bind_matrix(b, i, "ssm_alpha.weight", d, heads, &l->alpha));
+        GEODEC_PASS(geodec__bind_matrix(b, i, "ssm_beta.weight", d, heads, &l->beta));
+    }
+    GEODEC_PASS(convolution(b, i, "ssm_conv1d", l));
+    GEODEC_PASS(numbers(b, GEODEC__ALWAYS, i, "ssm_dt.bias", heads, 1, &l->dt_bias));
+    GEODEC_PASS(numbers(b, GEODEC__ALWAYS, i, "ssm_a", heads, 1, &l->a));
+    GEODEC_PASS(norm(b, GEODEC__ALWAYS, i, "ssm_norm.weight", p->d, p->share, false, &l->norm));
+    return geodec__bind_matrix(b, i, "ssm_out.weight", p->d, d, out);
+}
+
+static geodec_status bind_recurrent(geodec__binder *b, int32_t i, geodec__layer *l)
+{
+    geodec__matrix *out = b->arch->beside ? &l->recurrent.out : &l->o;
+    l->recurrent.beside = b->arch->beside;
+    if (b->arch->mixer == GEODEC__MIXER_SHORT) return bind_short(b, i, &l->recurrent, out);
+    if (b->arch->mixer == GEODEC__MIXER_SELECTIVE) return bind_selective(b, i, &l->recurrent, out);
+    return bind_delta(b, i, &l->recurrent, out);
+}
+
+geodec_status geodec__bind_hybrid(geodec__binder *b, int32_t i, geodec__layer *l)
+{
+    geodec_err *err = b->err;
+    const char *mark = b->arch->mixer == GEODEC__MIXER_SHORT ? "shortconv.conv.weight" : "ssm_conv1d.weight";
+    const bool recurs = geodec__bind_find(b, i, mark);
+    const bool attends =
+        b->arch->beside ||
+        (!recurs && (geodec__bind_find(b, i, "attn_q.weight") || geodec__bind_find(b, i, "attn_qkv.weight")));
+    const bool feeds = geodec__bind_find(b, i, "ffn_down.weight") || geodec__bind_find(b, i, "ffn_gate_inp.weight");
+    if (recurs) GEODEC_PASS(bind_recurrent(b, i, l));
+    if (attends) {
+        GEODEC_PASS(geodec__bind_attention(b, i, l));
+        if (b->arch->ignored_bias == GEODEC__IGNORED_OUTPUT) l->o_bias = NULL;
+        if (b->arch->ignored_bias == GEODEC__IGNORED_INPUT) l->q_bias = l->k_bias = l->v_bias = NULL;
+    } else if (recurs)
+        GEODEC_PASS(geodec__bind_entry(b, i, l));
+    if (feeds) GEODEC_PASS(geodec__bind_feed(b, i, l));
+    (void)geodec__bind_find(b, i, mark); /* for its name */
+    return recurs || attends || feeds ? GEODEC_OK : geodec__bind_missing(b);
+}

@@ -1,0 +1,211 @@
+/* Recurrent layers of published models: the peer's logits, and the same bits in every order of rows. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "geodec/matrix.h"
+#include "session/model_internal.h"
+#include "session/opened.h"
+#include "session/recurrence_states_internal.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Files of golden/arch in the shared folder (its README.md): random weights, 48 tokens. */
+static const char *const names[] = {"lfm2",      "lfm2moe-moe",   "mamba",      "mamba2",
+                                    "jamba",     "granitehybrid", "nemotron_h", "nemotron_h_moe",
+                                    "falcon-h1", "qwen3next-moe", "qwen35",     "qwen35moe-moe"};
+enum { NAMES = sizeof names / sizeof *names, TEXT = 48 };
+
+typedef struct golden {
+    geodec_model *m;
+    int64_t v;
+    int32_t text[TEXT];
+    float *all; /* [TEXT][v] logits of one batch */
+} golden;
+
+static const char *path_of(const char *name, const char *suffix)
+{
+    static char path[4096];
+    (void)snprintf(path, sizeof path, "%s/%s%s", test_shared("golden/arch"), name, suffix);
+    return path;
+}
+
+static geodec_session *open_session(const golden *g, geodec_session_options o)
+{
+    if (o.n_ctx == 0) o.n_ctx = 64;
+    return opened_session(g->m, o);
+}
+
+static golden opened(const char *name)
+{
+    geodec_err err = {0};
+    golden g = {0};
+    FILE *f = fopen(path_of(name, ".ids"), "r");
+    cr_assert(f);
+    for (int i = 0; i < TEXT; i++) cr_assert_eq(fscanf(f, "%d", &g.text[i]), 1);
+    (void)fclose(f);
+    test_ok(geodec_model_open(path_of(name, ".gguf"), &g.m, &err), &err);
+    g.v = geodec_model_configuration(g.m)->n_vocab;
+    g.all = geodec_mem_new(TEXT * g.v, sizeof *g.all);
+    geodec_session *s = open_session(&g, (geodec_session_options){0});
+    test_ok(geodec_forward(s, &(geodec_batch){.n = TEXT, .token = g.text}, g.all, NULL, &err), &err);
+    geodec_session_destroy(s);
+    return g;
+}
+
+static void closed(golden *g)
+{
+    geodec_model_close(g->m);
+    geodec_mem_free(g->all);
+}
+
+/* 1e-4 is the bar of golden/arch: two correct programs differ by about 1e-5. */
+Test(session_recurrent, logits_of_the_peer)
+{
+    for (int i = 0; i < NAMES; i++) {
+        geodec_err err = {0};
+        golden g = opened(names[i]);
+        geodec_matrix want = {0};
+        double worst = 0;
+        test_ok(geodec_matrix_read(path_of(names[i], ".logits.npy"), "npy", NULL, &want, &err), &err);
+        cr_assert(want.rows == TEXT && want.cols == g.v);
+        for (int64_t k = 0; k < TEXT * g.v; k++) worst = fmax(worst, fabs((double)g.all[k] - want.x[k]));
+        (void)fprintf(stderr, "%s: largest difference from the peer %.2g\n", names[i], worst);
+        cr_assert_lt(worst, 1e-4, "%s: %g", names[i], worst);
+        geodec_matrix_clear(&want);
+        closed(&g);
+    }
+}
+
+static void same(const golden *g, const float *have, int32_t first, int32_t n, const char *what)
+{
+    cr_assert_eq(memcmp(have, g->all + first * g->v, (size_t)(n * g->v) * sizeof *have), 0, "%s: rows %d .. %d", what,
+                 first, first + n - 1);
+}
+
+/* In passes of `size` rows, each as a chain, or as a tree whose other rows are dropped. */
+static void in_parts(const golden *g, geodec_session *s, int32_t first, int32_t size, bool tree, const char *what)
+{
+    enum { MOST = 2 * TEXT };
+    geodec_err err = {0};
+    float *have = geodec_mem_new(MOST * g->v, sizeof *have);
+    for (int32_t at = first; at < TEXT; at += size) {
+        const int32_t n = TEXT - at < size ? TEXT - at : size;
+        int32_t token[MOST], parent[MOST], row[TEXT], rows = 0;
+        for (int32_t i = 0; i < n; i++) {
+            const int32_t before = i ? row[i - 1] : -1;
+            if (tree) { /* a brother of the row, whose child comes later */
+                token[rows] = (g->text[at + i] + 7) % (int32_t)g->v;
+                parent[rows++] = before;
+            }
+            token[rows] = g->text[at + i];
+            parent[rows] = before;
+            row[i] = rows++;
+        }
+        test_ok(geodec_forward(s, &(geodec_batch){.n = rows, .token = token, .parent = tree ? parent : NULL}, have,
+                               NULL, &err),
+                &err);
+        for (int32_t i = 0; i < n; i++) same(g, have + row[i] * g->v, at + i, 1, what);
+        if (tree) geodec_session_compact(s, at, row, n);
+        cr_assert_eq(geodec_session_length(s), at + n);
+    }
+    geodec_mem_free(have);
+}
+
+/* Alone, in passes of every size, as trees; on 1 to 3 threads; with every instruction set. */
+Test(session_recurrent, same_bits_in_every_order, .timeout = 300)
+{
+    for (int i = 0; i < NAMES; i++) {
+        golden g = opened(names[i]);
+        for (int threads = 1; threads <= 3; threads++) {
+            geodec_err err = {0};
+            geodec_pool *pool = NULL;
+            if (threads > 1) test_ok(geodec_pool_create(threads, &pool, &err), &err);
+            for (int isa = GEODEC_ISA_SCALAR; isa <= GEODEC_ISA_AVX512; isa++) {
+                if (!geodec_kernels_isa_available((geodec_isa)isa)) continue;
+                for (int32_t size = 1; size <= TEXT; size += size < 6 ? 1 : 7) {
+                    char what[80];
+                    (void)snprintf(what, sizeof what, "%s, %d threads, set %d, %d rows", names[i], threads, isa, size);
+                    for (int tree = 0; tree < 2; tree++) {
+                        if (tree && 2 * size > 64) continue;
+                        geodec_session *s = open_session(
+                            &g, (geodec_session_options){.isa = (geodec_isa)isa, .pool = pool, .n_ctx = 128});
+                        in_parts(&g, s, 0, size, tree, what);
+                        geodec_session_destroy(s);
+                    }
+                }
+            }
+            geodec_pool_destroy(pool);
+        }
+        closed(&g);
+    }
+}
+
+/* Returns to earlier lengths, and files. */
+Test(session_recurrent, returns_and_files)
+{
+    for (int i = 0; i < NAMES; i++) {
+        geodec_err err = {0};
+        golden g = opened(names[i]);
+        geodec_session *s = open_session(&g, (geodec_session_options){0}),
+                       *t = open_session(&g, (geodec_session_options){0});
+        geodec_session_text got = {0};
+        const char *file = test_tmp("recurrent.state");
+        in_parts(&g, s, 0, 9, false, names[i]);
+        static const int32_t lengths[] = {47, 44, 31, 30, 2, 1, 0, 17};
+        for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+            geodec_session_truncate(s, lengths[k]);
+            in_parts(&g, s, lengths[k], 5, k % 2, names[i]);
+        }
+        geodec_session_truncate(s, 20);
+        test_ok(geodec_session_save(s, file, &(geodec_session_text){g.text, 20, 20}, &err), &err);
+        test_ok(geodec_session_load(t, file, &got, &err), &err);
+        in_parts(&g, t, 20, 4, true, names[i]);
+        in_parts(&g, s, 20, 3, false, names[i]);
+        geodec_session_truncate(t, 12); /* before the file: the text is read again */
+        in_parts(&g, t, 12, 6, false, names[i]);
+        geodec_mem_free(got.token);
+        geodec_session_destroy(s);
+        geodec_session_destroy(t);
+        closed(&g);
+    }
+}
+
+/* A log that holds the newest rows alone: a return further back reads the text again. */
+Test(session_recurrent, a_long_context_forgets_rows)
+{
+    enum { LONG = 700 };
+    static const char *const few[] = {"mamba", "mamba2"};
+    for (int i = 0; i < 2; i++) {
+        geodec_err err = {0};
+        golden g = opened(few[i]);
+        int32_t text[LONG];
+        float *want = geodec_mem_new(2 * g.v, sizeof *want), *have = want + g.v;
+        for (int32_t k = 0; k < LONG; k++) text[k] = g.text[k % TEXT];
+        geodec_session *s = open_session(&g, (geodec_session_options){.n_ctx = 1 << 21}),
+                       *whole = open_session(&g, (geodec_session_options){.n_ctx = LONG, .back = LONG});
+        cr_assert_lt(s->recur->rows, s->n_ctx);
+        cr_assert_eq(whole->recur->rows, LONG);
+        test_ok(geodec_forward_prefill(s, text, LONG, have, &err), &err);
+        test_ok(geodec_forward_prefill(whole, text, LONG, want, &err), &err);
+        cr_assert_eq(memcmp(have, want, (size_t)g.v * sizeof *have), 0);
+        static const int32_t lengths[] = {LONG - 3, LONG - 200, 50, 40, 600, 0};
+        for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+            if (lengths[k] > geodec_session_length(s))
+                test_ok(geodec_forward_prefill(s, text + geodec_session_length(s),
+                                               lengths[k] - geodec_session_length(s) + 10, NULL, &err),
+                        &err);
+            geodec_session_truncate(s, lengths[k]);
+            geodec_session_truncate(whole, 0);
+            test_ok(geodec_forward_prefill(s, text + lengths[k], 2, have, &err), &err);
+            test_ok(geodec_forward_prefill(whole, text, lengths[k] + 2, want, &err), &err);
+            cr_assert_eq(memcmp(have, want, (size_t)g.v * sizeof *have), 0, "%s: length %d", few[i], lengths[k]);
+        }
+        geodec_session_destroy(s);
+        geodec_session_destroy(whole);
+        geodec_mem_free(want);
+        closed(&g);
+    }
+}
