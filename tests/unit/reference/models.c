@@ -11,6 +11,7 @@ typedef struct description {
     const char *name;
     geodec_model_config config;
     bool biases, qk_norm, post_norms, divisors;
+    bool qk_whole; /* norms of query and key are of all heads together */
     bool expert_bias, shared_factor;
     int32_t window,
         full_every; /* layers i with (i + 1) % full_every != 0 have the window and, with a local base, table 1 */
@@ -54,12 +55,13 @@ static const description kinds[MODEL_KINDS] = {
      .qk_norm = true},
     {.name = "olmoe",
      .config = {SIZES(2, 24, 4, 2, 6, 16, 50), .n_expert = 7, .n_expert_used = 3, .rope_pairs = GEODEC_ROPE_HALVES,
-                .qk_norm_whole = true, .expert_keep_weights = true},
-     .qk_norm = true},
+                .expert_keep_weights = true},
+     .qk_norm = true,
+     .qk_whole = true},
     {.name = "sigmoids, groups, a bias of the choice, a shared network, a dense layer",
      .config = {SIZES_ROTATED(3, 24, 4, 2, 8, 4, 14, 50), .n_expert = 8, .n_expert_used = 3, .d_ff_dense = 33,
-                .d_ff_shared = 21, .n_dense = 1, .expert_sigmoid = true, .n_expert_group = 4, .n_expert_group_used = 2,
-                .expert_scale = 2.5f, .rope_pairs = GEODEC_ROPE_HALVES},
+                .d_ff_shared = 21, .n_dense = 1, .gating = GEODEC_GATING_SIGMOID, .n_expert_group = 4,
+                .n_expert_group_used = 2, .expert_scale = 2.5f, .rope_pairs = GEODEC_ROPE_HALVES},
      .qk_norm = true,
      .expert_bias = true},
     {.name = "a shared network with a factor",
@@ -71,7 +73,7 @@ static const description kinds[MODEL_KINDS] = {
      .config = {SIZES_ROTATED(2, 24, 4, 2, 8, 6, 40, 50), .qk_norm_rotated = true, .rope_pairs = GEODEC_ROPE_HALVES},
      .qk_norm = true},
     {.name = "scaled residuals and logits, kept sigmoids",
-     .config = {SIZES(2, 24, 4, 2, 6, 16, 50), .n_expert = 6, .n_expert_used = 3, .expert_sigmoid = true,
+     .config = {SIZES(2, 24, 4, 2, 6, 16, 50), .n_expert = 6, .n_expert_used = 3, .gating = GEODEC_GATING_SIGMOID,
                 .expert_keep_weights = true, .attn_scale = 0.2, .embed_scale = 3, .residual_scale = 0.4f,
                 .logit_scale = 1.75f, .tied = true}},
 };
@@ -141,8 +143,8 @@ static geodec__layer layer(owner *o, const description *k, int32_t i)
         l.ffn_post_norm = norm(o, c, d, d, 0.5);
     }
     if (k->qk_norm) {
-        l.q_norm = norm(o, c, q, c->qk_norm_whole ? q : c->head_dim, 1);
-        l.k_norm = norm(o, c, kv, c->qk_norm_whole ? kv : c->head_dim, 1);
+        l.q_norm = norm(o, c, q, k->qk_whole ? q : c->head_dim, 1);
+        l.k_norm = norm(o, c, kv, k->qk_whole ? kv : c->head_dim, 1);
     }
     if (k->biases) {
         l.q_bias = vector(o, q, 0, 0.5);
