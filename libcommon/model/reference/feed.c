@@ -4,12 +4,18 @@
 
 #include <string.h>
 
+static geodec__ref_activation activation_of(const geodec_reference *r)
+{
+    return (geodec__ref_activation){.kind = r->model->config.activation};
+}
+
 geodec_status geodec__reference_ffn_run(const geodec_reference *r, const geodec__ref_ffn *f, const double *z,
                                         double *hidden, double *y, geodec_err *err)
 {
     GEODEC_PASS(geodec__reference_product(r->pool, &f->gate, f->m, z, f->g, err));
     GEODEC_PASS(geodec__reference_product(r->pool, &f->up, f->m, z, f->u, err));
-    geodec__reference_gated(r->model->config.activation, f->m * f->gate.rows, f->g, f->u, hidden);
+    const geodec__ref_activation a = activation_of(r);
+    geodec__reference_gated(&a, f->m * f->gate.rows, f->g, f->u, hidden);
     GEODEC_PASS(geodec__reference_product(r->pool, &f->down, f->m, hidden, y, err));
     return GEODEC_OK;
 }
@@ -24,7 +30,8 @@ geodec_status geodec__reference_ffn_jvp(const geodec_reference *r, const geodec_
     double *du = dg + wide;
     GEODEC_TRY(geodec__reference_product(r->pool, &f->gate, k * f->m, dz, dg, err));
     GEODEC_TRY(geodec__reference_product(r->pool, &f->up, k * f->m, dz, du, err));
-    geodec__reference_gated_jvp(r->model->config.activation, f->m * f->gate.rows, f->g, f->u, k, dg, du, dg);
+    const geodec__ref_activation a = activation_of(r);
+    geodec__reference_gated_jvp(&a, f->m * f->gate.rows, f->g, f->u, k, dg, du, dg);
     GEODEC_TRY(geodec__reference_product(r->pool, &f->down, k * f->m, dg, dy, err));
 done:
     geodec_mem_free(dg);
@@ -40,7 +47,8 @@ geodec_status geodec__reference_ffn_vjp(const geodec_reference *r, const geodec_
     GEODEC_TRY(geodec__reference_scratch(3, (const int64_t[]){wide, wide, narrow}, buffer, err));
     double *gg = buffer[0], *gu = buffer[1], *part = buffer[2];
     GEODEC_TRY(geodec__reference_product_vjp(r->pool, &f->down, k * f->m, gy, gu, err));
-    geodec__reference_gated_vjp(r->model->config.activation, f->m * f->gate.rows, f->g, f->u, k, gu, gg, gu);
+    const geodec__ref_activation a = activation_of(r);
+    geodec__reference_gated_vjp(&a, f->m * f->gate.rows, f->g, f->u, k, gu, gg, gu);
     GEODEC_TRY(geodec__reference_product_vjp(r->pool, &f->gate, k * f->m, gg, gz, err));
     GEODEC_TRY(geodec__reference_product_vjp(r->pool, &f->up, k * f->m, gu, part, err));
     geodec__reference_add(narrow, part, gz);
