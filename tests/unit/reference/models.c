@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "session/prepare_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -336,6 +337,8 @@ geodec_model *models_create(int kind)
 void models_destroy(geodec_model *m)
 {
     owner *o = (owner *)m;
+    for (int kind = 0; kind < GEODEC__PREPARE_KINDS; kind++) /* of sessions */
+        for (int a = 0; a < GEODEC_ARITHMETICS; a++) geodec__prepare_free(m->prepared[kind][a]);
     for (int i = 0; i < o->n; i++) geodec_mem_free(o->all[i]);
     pthread_mutex_destroy(&o->lazy);
     geodec_mem_free(o);
