@@ -371,9 +371,9 @@ static void value_queries(geodec__attend_query *const *query, int64_t n, const g
 /* ---- the kernels ------------------------------------------------------------------------------------------------ */
 
 static void attend_block(geodec__attend_query *const *query, int64_t n, const geodec__attend_keys *keys, int64_t dim,
-                         float cap)
+                         int64_t v_dim, float cap)
 {
-    const int64_t width = geodec__attend_width(dim);
+    const int64_t width = geodec__attend_width(v_dim);
     /* tiles of nearly equal size; all scores before all values, so that keys and then values stay in the first-level
      * cache */
     const int64_t tiles = (n + ATTEND_ROWS - 1) / ATTEND_ROWS;
@@ -386,7 +386,7 @@ static void attend_block(geodec__attend_query *const *query, int64_t n, const ge
     weigh(query, n, width, cap);
     for (int64_t t = 0; t < tiles; t++) {
         const int64_t begin = n * t / tiles, end = n * (t + 1) / tiles;
-        value_queries(query + begin, end - begin, t ? &here : keys, dim);
+        value_queries(query + begin, end - begin, t ? &here : keys, v_dim);
     }
 }
 

@@ -53,6 +53,7 @@ static inline int64_t geodec__kv_groups(int64_t dim) { return (dim + GEODEC__KV_
 typedef struct geodec__attend_keys {
     geodec_kv_type type;
     const void *k, *v;                 /* [head_dim][GEODEC__KEYS]; [GEODEC__KEYS][head_dim] and 16 elements more */
+    int64_t k_dim, v_dim;              /* of the cache; those of attention are arguments */
     const uint16_t *k_scale, *v_scale; /* bfloat16, with Q8_0: [groups][GEODEC__KEYS]; [GEODEC__KEYS][groups] */
     int64_t ahead;                     /* bytes from this block to the next one, which is prefetched; 0 = unknown */
 } geodec__attend_keys;
@@ -61,7 +62,7 @@ typedef struct geodec__attend_keys {
 typedef struct geodec__attend_query {
     const float *q; /* [head_dim], scaled */
     float *score;   /* scratch [GEODEC__KEYS] */
-    float *state;   /* [geodec__attend_state(head_dim)] */
+    float *state;   /* [geodec__attend_state(v_dim)] */
     int32_t lo, hi; /* keys lo .. hi-1 of the block are seen, lo < hi */
     float slope;    /* scores gain slope times key's position less the query's (ALiBi); 0: nothing */
     int32_t before; /* position of the block's first key less the query's */
@@ -97,11 +98,11 @@ typedef struct geodec__kernels {
     void (*softcap)(float *x, int64_t n, float cap);
     /* softcap 0: none. The bits are those of a float32 cache of the decoded values. */
     void (*attend_block)(geodec__attend_query *const *query, int64_t n, const geodec__attend_keys *keys,
-                         int64_t head_dim, float softcap);
-    void (*attend_merge)(float *into, const float *from, int64_t head_dim); /* states of two splits */
+                         int64_t head_dim, int64_t v_dim, float softcap);
+    void (*attend_merge)(float *into, const float *from, int64_t v_dim); /* states of two splits */
     /* A key without a value joins, of score `logit` (Xiao et al. 2024, sinks). */
-    void (*attend_sink)(float *state, int64_t head_dim, float logit);
-    void (*attend_finish)(float *state, int64_t head_dim); /* leaves the result in its first floats */
+    void (*attend_sink)(float *state, int64_t v_dim, float logit);
+    void (*attend_finish)(float *state, int64_t v_dim); /* leaves the result in its first floats */
     void (*decode_f16)(const uint16_t *h, int64_t n, float *x);
     /* q [head_dim][GEODEC__KEYS], scale bfloat16 [groups][GEODEC__KEYS] to k as above */
     void (*decode_q8_keys)(const int8_t *q, const uint16_t *scale, int64_t head_dim, float *k);

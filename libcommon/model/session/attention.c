@@ -19,10 +19,17 @@ enum {
     SMALL_WORK = 1 << 15, /* multiply-adds below which dispatch to the pool costs more than it saves */
 };
 
-static int64_t heads_per_key(const geodec_model_config *c) { return c->n_head / c->n_kv_head; }
-static int64_t tile_queries(const geodec_model_config *c)
+static int64_t heads_per_key(const geodec__layer *l) { return l->n_head / l->n_kv_head; }
+static int64_t tile_queries(const geodec__layer *l) { return geodec__max(heads_per_key(l), QUERIES); }
+
+/* Dimensions of a query or key, and of a value, as attention sees them. */
+static int64_t key_dim(const geodec_session *s, int32_t layer)
 {
-    return heads_per_key(c) > QUERIES ? heads_per_key(c) : QUERIES;
+    return s->model->low ? s->attend_dim : s->model->layer[layer].head_dim;
+}
+static int64_t value_dim(const geodec_session *s, int32_t layer)
+{
+    return s->model->low ? s->attend_dim : s->model->layer[layer].v_dim;
 }
 
 /* Splits that a pass of SPLIT_ROWS rows sees at most. */
@@ -56,9 +63,9 @@ static void turn(const geodec_session *s, int32_t layer, float *x, int64_t head,
                  const geodec__norm *norm, int64_t position)
 {
     const geodec_model_config *c = &s->model->config;
-    if (s->model->layer[layer].rope >= 0) geodec__rope_apply(s, s->model->layer[layer].rope, x, heads, position);
+    if (s->model->layer[layer].rope >= 0) geodec__rope_apply(s, &s->model->layer[layer], x, heads, position);
     for (int32_t h = 0; c->qk_norm_rotated && h < heads; h++) {
-        float *y = x + (int64_t)h * c->head_dim;
+        float *y = x + (int64_t)h * s->model->layer[layer].head_dim;
         geodec__norm_part(s->kernels, norm, head + h, y, y);
     }
 }
@@ -67,9 +74,9 @@ static void turn(const geodec_session *s, int32_t layer, float *x, int64_t head,
  * coefficients are stored as they are, a key of full width is rotated. */
 static void store_low(geodec_session *s, int32_t layer, int64_t kv, int64_t row, int64_t position)
 {
-    const geodec_model_config *c = &s->model->config;
+    const geodec__layer *l = &s->model->layer[layer];
     const geodec__low *low = s->model->low;
-    const int64_t dim = c->head_dim, share = heads_per_key(c), at = s->length + row;
+    const int64_t dim = l->head_dim, share = heads_per_key(l), at = s->length + row;
     const int64_t k_head = k_piece(s, kv), v_head = v_piece(s, kv);
     for (int64_t h = kv * share; s->wide_row && h < (kv + 1) * share; h++)
         memcpy(s->wide_row[row] + h * s->attend_dim, s->query_row[row] + h * dim, (size_t)dim * sizeof(float));
@@ -102,7 +109,9 @@ static void store_task(void *ctx, int64_t kv, int worker)
     const store *t = ctx;
     geodec_session *s = t->s;
     const geodec_model_config *c = &s->model->config;
-    const int64_t dim = c->head_dim, share = heads_per_key(c);
+    const geodec__layer *l = &s->model->layer[t->layer];
+    const int64_t dim = l->head_dim, v_dim = l->v_dim, share = heads_per_key(l);
+    const bool own = l->kv_layer == t->layer;
     const float scale = (float)(c->attn_scale > 0 ? c->attn_scale : 1.0 / sqrt((double)dim));
     const bool low = s->model->low != NULL;
     (void)worker;
@@ -113,12 +122,13 @@ static void store_task(void *ctx, int64_t kv, int worker)
         const float factor = warmth(s, t->layer, position);
         for (int64_t i = 0; i < share * dim; i++) q[i] *= scale;
         for (int64_t i = 0; factor != 1 && i < share * dim; i++) q[i] *= factor;
+        if (!own) continue;
         if (low) {
             store_low(s, t->layer, kv, row, position);
             continue;
         }
         turn(s, t->layer, k, kv, 1, &s->model->layer[t->layer].k_norm, position);
-        geodec__cache_put(s, t->layer, kv, s->length + s->first + row, k, s->value_row[row] + kv * dim);
+        geodec__cache_put(s, t->layer, kv, s->length + s->first + row, k, s->value_row[row] + kv * v_dim);
     }
 }
 
@@ -126,7 +136,7 @@ static void store_task(void *ctx, int64_t kv, int worker)
 
 typedef struct attention {
     geodec_session *s;
-    int32_t layer;
+    int32_t layer, kv_layer; /* and the one whose keys and values it reads */
     bool chain;
     int64_t n; /* rows */
     int64_t tile_rows, tiles;
@@ -190,7 +200,7 @@ static void decode_low(const tile *t, const geodec__attend_keys *keys, int64_t b
 {
     const geodec_session *s = t->a->s;
     const geodec__low *low = s->model->low;
-    const int64_t dim = s->cache.v_dim;
+    const int64_t dim = s->cache.shape[t->a->layer].v_dim;
     if (low->k_group) {
         const float *coefficient = keys->k;
         if (keys->type != GEODEC_KV_F32) {
@@ -232,7 +242,7 @@ static void block_of_cache(const tile *t, int64_t block)
     for (int64_t r = t->row; r < t->row + t->rows; r++) n = list_row(t, r, block * GEODEC__KEYS, n);
     for (int64_t i = 0; i < n; i++) rows = t->w->list[i]->hi > rows ? t->w->list[i]->hi : rows;
     if (n == 0) return;
-    geodec__attend_keys keys = geodec__cache_pieces(s, t->a->layer, k_piece(s, t->head), v_piece(s, t->head), block);
+    geodec__attend_keys keys = geodec__cache_pieces(s, t->a->kv_layer, k_piece(s, t->head), v_piece(s, t->head), block);
     if (s->model->low) {
         decode_low(t, &keys, block * GEODEC__KEYS, rows);
         keys = decoded(t->w);
@@ -240,7 +250,7 @@ static void block_of_cache(const tile *t, int64_t block)
         geodec__cache_decode(s, &keys, rows, t->w->k, t->w->v);
         keys = decoded(t->w);
     }
-    s->kernels->attend_block(t->w->list, n, &keys, s->attend_dim, c->attn_softcap);
+    s->kernels->attend_block(t->w->list, n, &keys, key_dim(s, t->a->layer), value_dim(s, t->a->layer), c->attn_softcap);
 }
 
 /* A block of a tree: the cache as it was before the call, then each row's own path. */
@@ -248,11 +258,11 @@ static void block_of_paths(const tile *t, int64_t block)
 {
     const geodec_session *s = t->a->s;
     const geodec_model_config *c = &s->model->config;
-    const int64_t base = block * GEODEC__KEYS, common = s->length - base, dim = s->attend_dim;
+    const int64_t base = block * GEODEC__KEYS, common = s->length - base;
     const geodec__attend_keys keys = decoded(t->w);
     if (common > 0) {
         const geodec__attend_keys cached =
-            geodec__cache_pieces(s, t->a->layer, k_piece(s, t->head), v_piece(s, t->head), block);
+            geodec__cache_pieces(s, t->a->kv_layer, k_piece(s, t->head), v_piece(s, t->head), block);
         if (s->model->low)
             decode_low(t, &cached, base, common);
         else
@@ -269,9 +279,10 @@ static void block_of_paths(const tile *t, int64_t block)
             if (s->model->low)
                 row_low(t, s->length + s->first + i, base, lane);
             else
-                geodec__cache_row(s, t->a->layer, t->head, s->length + s->first + i, lane, t->w->k, t->w->v);
+                geodec__cache_row(s, t->a->kv_layer, t->head, s->length + s->first + i, lane, t->w->k, t->w->v);
         }
-        s->kernels->attend_block(t->w->list, n, &keys, dim, c->attn_softcap);
+        s->kernels->attend_block(t->w->list, n, &keys, key_dim(s, t->a->layer), value_dim(s, t->a->layer),
+                                 c->attn_softcap);
     }
 }
 
@@ -280,14 +291,15 @@ static void run_splits(const tile *t, int64_t split_begin, int64_t split_end, fl
 {
     const attention *a = t->a;
     const geodec_session *s = a->s;
-    const int64_t dim = s->attend_dim, share = t->share, size = geodec__attend_state(dim);
+    const int64_t dim = value_dim(s, a->layer), share = t->share, size = geodec__attend_state(dim);
+    const int64_t q_dim = key_dim(s, a->layer);
     float *const *query_row = s->wide_row ? s->wide_row : s->query_row;
     int64_t first = INT64_MAX, last = 0;
     for (int64_t r = t->row; r < t->row + t->rows; r++) {
         first = first_seen(a, r) < first ? first_seen(a, r) : first;
         last = position_of(a, r) > last ? position_of(a, r) : last;
         for (int64_t h = 0; h < share; h++)
-            t->w->query[(r - t->row) * share + h].q = query_row[r] + (t->head * share + h) * dim;
+            t->w->query[(r - t->row) * share + h].q = query_row[r] + (t->head * share + h) * q_dim;
     }
     for (int64_t split = split_begin; split < split_end; split++) {
         const int64_t begin = split * GEODEC__SPLIT, end = begin + GEODEC__SPLIT;
@@ -322,10 +334,10 @@ static void run_splits(const tile *t, int64_t split_begin, int64_t split_end, fl
 static void finish(const tile *t, int64_t r, int64_t h, float *state)
 {
     const geodec_session *s = t->a->s;
-    const int64_t dim = s->cache.v_dim;
+    const int64_t dim = s->cache.shape[t->a->layer].v_dim, seen = value_dim(s, t->a->layer);
     const float *sinks = s->model->layer[t->a->layer].sinks;
-    if (sinks) s->kernels->attend_sink(state, s->attend_dim, sinks[t->head * t->share + h]);
-    s->kernels->attend_finish(state, s->attend_dim);
+    if (sinks) s->kernels->attend_sink(state, seen, sinks[t->head * t->share + h]);
+    s->kernels->attend_finish(state, seen);
     memcpy(s->mixed_row[t->row + r] + (t->head * t->share + h) * dim, state, (size_t)dim * sizeof *state);
 }
 
@@ -339,7 +351,7 @@ static tile tile_at(const attention *a, int64_t head, int64_t index, int worker)
                   head,
                   row,
                   left < a->tile_rows ? left : a->tile_rows,
-                  heads_per_key(&a->s->model->config)};
+                  heads_per_key(&a->s->model->layer[a->layer])};
 }
 
 static void tile_task(void *ctx, int64_t task, int worker)
@@ -349,14 +361,15 @@ static void tile_task(void *ctx, int64_t task, int worker)
     run_splits(&t, a->split_begin, a->split_end, t.w->total);
     float *total = t.w->total;
     for (int64_t r = 0; r < t.rows; r++)
-        for (int64_t h = 0; h < t.share; h++, total += geodec__attend_state(a->s->attend_dim)) finish(&t, r, h, total);
+        for (int64_t h = 0; h < t.share; h++, total += geodec__attend_state(value_dim(a->s, a->layer)))
+            finish(&t, r, h, total);
 }
 
 /* Index of one task's states: tasks are [n_kv_head][tiles][splits]. */
 static float *partial_of(const attention *a, int64_t task)
 {
-    const geodec_model_config *c = &a->s->model->config;
-    return a->partial + task * a->tile_rows * heads_per_key(c) * geodec__attend_state(a->s->attend_dim);
+    const geodec__layer *l = &a->s->model->layer[a->layer];
+    return a->partial + task * a->tile_rows * heads_per_key(l) * geodec__attend_state(value_dim(a->s, a->layer));
 }
 
 static void split_task(void *ctx, int64_t task, int worker)
@@ -370,12 +383,13 @@ static void split_task(void *ctx, int64_t task, int worker)
 static void merge_splits(const attention *a)
 {
     const geodec_session *s = a->s;
-    const geodec_model_config *c = &s->model->config;
-    const int64_t splits = a->split_end - a->split_begin, dim = s->attend_dim, size = geodec__attend_state(dim);
-    for (int64_t place = 0; place < c->n_kv_head * a->tiles; place++) {
+    const geodec__layer *l = &s->model->layer[a->layer];
+    const int64_t splits = a->split_end - a->split_begin, dim = value_dim(s, a->layer),
+                  size = geodec__attend_state(dim);
+    for (int64_t place = 0; place < l->n_kv_head * a->tiles; place++) {
         const tile t = tile_at(a, place / a->tiles, place % a->tiles, 0);
-        for (int64_t i = 0; i < t.rows * heads_per_key(c); i++) {
-            const int64_t row = t.row + i / heads_per_key(c), first = first_split(a, row) - a->split_begin;
+        for (int64_t i = 0; i < t.rows * heads_per_key(l); i++) {
+            const int64_t row = t.row + i / heads_per_key(l), first = first_split(a, row) - a->split_begin;
             float *total = partial_of(a, place * splits + first) + i * size;
             for (int64_t split = first + 1; split <= last_split(a, row) - a->split_begin; split++)
                 s->kernels->attend_merge(total, partial_of(a, place * splits + split) + i * size, dim);
@@ -386,15 +400,15 @@ static void merge_splits(const attention *a)
 
 void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool chain)
 {
-    const geodec_model_config *c = &s->model->config;
-    const int64_t share = heads_per_key(c), threads = geodec_pool_threads(s->pool);
+    const geodec__layer *l = &s->model->layer[layer];
+    const int64_t share = heads_per_key(l), threads = geodec_pool_threads(s->pool);
     store put = {s, layer, n};
-    geodec_pool_run_dynamic(n * c->n_kv_head * c->head_dim * (2 + share) < SMALL_WORK ? NULL : s->pool, c->n_kv_head,
+    geodec_pool_run_dynamic(n * l->n_kv_head * l->head_dim * (2 + share) < SMALL_WORK ? NULL : s->pool, l->n_kv_head,
                             store_task, &put);
     if (s->team) geodec__team_meet(s->team);
     if (s->rewrite) geodec__rewrite_run(s, layer, n);
 
-    attention a = {.s = s, .layer = layer, .chain = chain, .n = n, .split_begin = INT64_MAX};
+    attention a = {.s = s, .layer = layer, .kv_layer = l->kv_layer, .chain = chain, .n = n, .split_begin = INT64_MAX};
     int64_t keys = 0;
     for (int64_t r = 0; r < n; r++) {
         const int64_t first = first_seen(&a, r), position = position_of(&a, r);
@@ -402,21 +416,21 @@ void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool cha
         a.split_begin = geodec__min(a.split_begin, first / GEODEC__SPLIT);
         a.split_end = position / GEODEC__SPLIT + 1 > a.split_end ? position / GEODEC__SPLIT + 1 : a.split_end;
     }
-    const int64_t most = tile_queries(c) / share, splits = a.split_end - a.split_begin;
-    geodec_pool *pool = keys * c->n_head * c->head_dim < SMALL_WORK ? NULL : s->pool;
+    const int64_t most = tile_queries(l) / share, splits = a.split_end - a.split_begin;
+    geodec_pool *pool = keys * l->n_head * l->head_dim < SMALL_WORK ? NULL : s->pool;
     if (pool && threads > 1 && splits > 1 && n <= SPLIT_ROWS) {
         a.tile_rows = geodec__min(n, most);
         a.tiles = (n + a.tile_rows - 1) / a.tile_rows;
         a.partial = s->partial;
-        geodec_pool_run_dynamic(pool, c->n_kv_head * a.tiles * splits, split_task, &a);
+        geodec_pool_run_dynamic(pool, l->n_kv_head * a.tiles * splits, split_task, &a);
         merge_splits(&a);
         return;
     }
     /* a few tasks per thread */
-    const int64_t even = pool ? (n * c->n_kv_head + 4 * threads - 1) / (4 * threads) : n;
+    const int64_t even = pool ? (n * l->n_kv_head + 4 * threads - 1) / (4 * threads) : n;
     a.tile_rows = geodec__min(geodec__min(n, most), even > 0 ? even : 1);
     a.tiles = (n + a.tile_rows - 1) / a.tile_rows;
-    geodec_pool_run_dynamic(pool, c->n_kv_head * a.tiles, tile_task, &a);
+    geodec_pool_run_dynamic(pool, l->n_kv_head * a.tiles, tile_task, &a);
 }
 
 /* Slopes of n heads: powers of 2^(-most / p), p the largest power of two up to n; heads beyond p have the odd powers of
@@ -436,9 +450,15 @@ geodec_status geodec__attention_create(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
-    const int64_t n = geodec__min(tile_queries(c), s->max_batch * heads_per_key(c)), dim = s->attend_dim,
-                  size = geodec__attend_state(dim), block = GEODEC__KEYS * dim + GEODEC__LANES,
-                  low = s->model->low ? GEODEC__KEYS * geodec__max(s->cache.k_dim, s->cache.v_dim) + GEODEC__LANES : 0;
+    int64_t n = 0, heads = 0;
+    for (int32_t i = 0; i < c->n_layer; i++) {
+        const geodec__layer *l = &s->model->layer[i];
+        if (l->n_kv_head == 0) continue;
+        n = geodec__max(n, geodec__min(tile_queries(l), s->max_batch * heads_per_key(l)));
+        heads = geodec__max(heads, l->n_head);
+    }
+    const int64_t dim = s->attend_dim, size = geodec__attend_state(dim), block = GEODEC__KEYS * dim + GEODEC__LANES,
+                  low = s->model->low ? GEODEC__KEYS * s->cache.widest + GEODEC__LANES : 0;
     if (c->alibi > 0) {
         GEODEC_NEW(s->alibi, c->n_head);
         alibi_slopes(c->alibi, c->n_head, s->alibi);
@@ -455,7 +475,7 @@ geodec_status geodec__attention_create(geodec_session *s, geodec_err *err)
         for (int64_t q = 0; q < n; q++) w->query[q].score = w->split + n * size + q * GEODEC__KEYS;
     }
     /* a batch may start in the middle of a split, and its tiles may be rounded up to whole ones */
-    if (s->n_workers > 1 && splits_of(s) > 1) GEODEC_NEW(s->partial, 2 * SPLIT_ROWS * c->n_head * splits_of(s) * size);
+    if (s->n_workers > 1 && splits_of(s) > 1) GEODEC_NEW(s->partial, 2 * SPLIT_ROWS * heads * splits_of(s) * size);
 done:
     return st;
 }

@@ -13,6 +13,7 @@
  *   Q4_0   the same groups: scale = the element of largest size / -8 rounded to bfloat16, elements x / scale + 8
  *          rounded to nearest even and kept within 0 .. 15, two dimensions to a byte, the first low. A control for the
  *          cost of few bytes: blocks are decoded before use. */
+#include "base/extremes_internal.h"
 #include "base/f16.h"
 #include "base/mem.h"
 #include "base/memory_limit.h"
@@ -66,7 +67,7 @@ static geodec_status look_at_layers(geodec_session *s, geodec_err *err)
     for (int32_t i = 0; i < m->config.n_layer; i++) {
         const bool attends = geodec__layer_attends(&m->layer[i]);
         const int64_t seen = m->layer[i].window > 0 ? m->layer[i].window : INT64_MAX;
-        a->place[i] = attends ? a->layers++ : -1;
+        a->place[i] = attends && m->layer[i].kv_layer == i ? a->layers++ : -1;
         if (attends && seen > a->seen) a->seen = seen;
     }
 done:
@@ -96,11 +97,13 @@ int64_t geodec__cache_floor(const geodec_session *s, int64_t end)
     return first > 0 && s->cache.layers > 0 ? first * GEODEC__KEYS + s->cache.seen : 0;
 }
 
-geodec_status geodec__cache_create(geodec_session *s, geodec_err *err)
+/* The layout of a layer, at the end of the block so far. */
+static void shape_layer(geodec_session *s, int32_t layer)
 {
-    geodec__cache *a = &s->cache;
-    GEODEC_PASS(look_at_layers(s, err));
-    geodec__lowkv_shape(s->model, a);
+    geodec__cache *all = &s->cache;
+    geodec__cache_shape *a = &all->shape[layer];
+    geodec__lowkv_shape(s->model, layer, a);
+    a->offset = all->block;
     a->k_scale = GEODEC__KEYS * packed(s->kv, a->k_dim);
     a->v_scale = GEODEC__KEYS * packed(s->kv, a->v_dim);
     const int64_t k = a->k_scale + scale_bytes(s->kv, a->k_dim), v = a->v_scale + scale_bytes(s->kv, a->v_dim);
@@ -108,26 +111,44 @@ geodec_status geodec__cache_create(geodec_session *s, geodec_err *err)
         a->k_step = whole(k);
         a->v_step = whole(v);
         a->v = a->k_heads * a->k_step;
-        a->layer = a->v + a->v_heads * a->v_step;
+        a->bytes = a->v + a->v_heads * a->v_step;
     } else { /* a head's values after its keys */
         a->k_step = a->v_step = whole(k + v);
         a->v = k;
-        a->layer = a->k_heads * a->k_step;
+        a->bytes = a->k_heads * a->k_step;
     }
-    a->block = a->layer * a->layers;
+    all->block += a->bytes;
+    all->k_width = geodec__max(all->k_width, a->k_heads * a->k_dim);
+    all->v_width = geodec__max(all->v_width, a->v_heads * a->v_dim);
+    all->widest = geodec__max(all->widest, geodec__max(a->k_dim, a->v_dim));
+}
+
+geodec_status geodec__cache_create(geodec_session *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec__cache *a = &s->cache;
+    const geodec_model *m = s->model;
+    GEODEC_TRY(look_at_layers(s, err));
+    GEODEC_NEW(a->shape, m->config.n_layer);
+    for (int32_t i = 0; i < m->config.n_layer; i++)
+        if (a->place[i] >= 0) shape_layer(s, i);
+    for (int32_t i = 0; i < m->config.n_layer; i++)
+        if (a->place[i] < 0 && m->layer[i].kv_layer != i) a->shape[i] = a->shape[m->layer[i].kv_layer];
+    if (a->layers > 0) a->block = (a->block + a->layers - 1) / a->layers * a->layers;
     a->blocks = blocks_of(s);
-    GEODEC_PASS(check_memory(s->n_ctx, (double)a->blocks * (double)a->block, err));
+    GEODEC_TRY(check_memory(s->n_ctx, (double)a->blocks * (double)a->block, err));
     /* the last vector of a value row may be read past the end */
     a->bytes = a->blocks * a->block + GEODEC__LANES * (int64_t)sizeof(float);
     a->data = geodec_mem_map(a->bytes);
-    if (!a->data) GEODEC_FAIL(GEODEC_NOMEM, "no memory for a cache of %lld bytes", (long long)a->bytes);
-    return GEODEC_OK;
+    if (!a->data) GEODEC_THROW(GEODEC_NOMEM, "no memory for a cache of %lld bytes", (long long)a->bytes);
+done:
+    return st;
 }
 
 void geodec__cache_destroy(geodec_session *s)
 {
     geodec_mem_unmap(s->cache.data, s->cache.bytes);
-    geodec_mem_free(s->cache.place);
+    GEODEC_FREE(s->cache.place, s->cache.shape);
 }
 
 int64_t geodec_session_cache_bytes(const geodec_session *s)
@@ -141,17 +162,17 @@ int64_t geodec_session_kv_bytes(const geodec_session *s)
 
 static uint8_t *layer_of(const geodec_session *s, int64_t layer, int64_t block)
 {
-    return s->cache.data + block % s->cache.blocks * s->cache.block + s->cache.place[layer] * s->cache.layer;
+    return s->cache.data + block % s->cache.blocks * s->cache.block + s->cache.shape[layer].offset;
 }
 
 static uint8_t *keys_of(const geodec_session *s, int64_t layer, int64_t head, int64_t block)
 {
-    return layer_of(s, layer, block) + head * s->cache.k_step;
+    return layer_of(s, layer, block) + head * s->cache.shape[layer].k_step;
 }
 
 static uint8_t *values_of(const geodec_session *s, int64_t layer, int64_t head, int64_t block)
 {
-    return layer_of(s, layer, block) + s->cache.v + head * s->cache.v_step;
+    return layer_of(s, layer, block) + s->cache.shape[layer].v + head * s->cache.shape[layer].v_step;
 }
 
 /* ---- storing ---------------------------------------------------------------------------------------------------- */
@@ -261,16 +282,16 @@ void geodec__cache_put_key(geodec_session *s, int64_t layer, int64_t head, int64
 {
     const int64_t lane = row % GEODEC__KEYS;
     uint8_t *piece = keys_of(s, layer, head, row / GEODEC__KEYS);
-    put(s->kv, k, s->cache.k_dim, piece + lane * lane_bytes(s->kv), GEODEC__KEYS,
-        (uint16_t *)(void *)(piece + s->cache.k_scale) + lane, GEODEC__KEYS);
+    put(s->kv, k, s->cache.shape[layer].k_dim, piece + lane * lane_bytes(s->kv), GEODEC__KEYS,
+        (uint16_t *)(void *)(piece + s->cache.shape[layer].k_scale) + lane, GEODEC__KEYS);
 }
 
 void geodec__cache_put_value(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *v)
 {
-    const int64_t lane = row % GEODEC__KEYS, dim = s->cache.v_dim;
+    const int64_t lane = row % GEODEC__KEYS, dim = s->cache.shape[layer].v_dim;
     uint8_t *piece = values_of(s, layer, head, row / GEODEC__KEYS);
     put(s->kv, v, dim, piece + lane * packed(s->kv, dim), 1,
-        (uint16_t *)(void *)(piece + s->cache.v_scale) + lane * geodec__kv_groups(dim), 1);
+        (uint16_t *)(void *)(piece + s->cache.shape[layer].v_scale) + lane * geodec__kv_groups(dim), 1);
 }
 
 void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k, const float *v)
@@ -288,14 +309,16 @@ geodec__attend_keys geodec__cache_pieces(const geodec_session *s, int64_t layer,
     return (geodec__attend_keys){.type = s->kv,
                                  .k = k,
                                  .v = v,
-                                 .k_scale = (const void *)(k + s->cache.k_scale),
-                                 .v_scale = (const void *)(v + s->cache.v_scale),
+                                 .k_scale = (const void *)(k + s->cache.shape[layer].k_scale),
+                                 .v_scale = (const void *)(v + s->cache.shape[layer].v_scale),
+                                 .k_dim = s->cache.shape[layer].k_dim,
+                                 .v_dim = s->cache.shape[layer].v_dim,
                                  .ahead = s->cache.block};
 }
 
 void geodec__cache_decode_keys(const geodec_session *s, const geodec__attend_keys *keys, float *k)
 {
-    const int64_t dim = s->cache.k_dim;
+    const int64_t dim = keys->k_dim;
     switch (keys->type) {
     case GEODEC_KV_F32:
         memcpy(k, keys->k, (size_t)(GEODEC__KEYS * dim) * sizeof *k);
@@ -316,7 +339,7 @@ void geodec__cache_decode_keys(const geodec_session *s, const geodec__attend_key
 
 void geodec__cache_decode_values(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *v)
 {
-    const int64_t dim = s->cache.v_dim, groups = geodec__kv_groups(dim);
+    const int64_t dim = keys->v_dim, groups = geodec__kv_groups(dim);
     switch (keys->type) {
     case GEODEC_KV_F32:
         memcpy(v, keys->v, (size_t)(rows * dim) * sizeof *v);
@@ -346,22 +369,24 @@ void geodec__cache_key(const geodec_session *s, int64_t layer, int64_t head, int
     const int64_t lane = row % GEODEC__KEYS;
     const uint8_t *piece = keys_of(s, layer, head, row / GEODEC__KEYS);
     get(s->kv, piece + lane * lane_bytes(s->kv), GEODEC__KEYS,
-        (const uint16_t *)(const void *)(piece + s->cache.k_scale) + lane, GEODEC__KEYS, s->cache.k_dim, k, step);
+        (const uint16_t *)(const void *)(piece + s->cache.shape[layer].k_scale) + lane, GEODEC__KEYS,
+        s->cache.shape[layer].k_dim, k, step);
 }
 
 void geodec__cache_value(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *v)
 {
-    const int64_t lane = row % GEODEC__KEYS, dim = s->cache.v_dim;
+    const int64_t lane = row % GEODEC__KEYS, dim = s->cache.shape[layer].v_dim;
     const uint8_t *piece = values_of(s, layer, head, row / GEODEC__KEYS);
     get(s->kv, piece + lane * packed(s->kv, dim), 1,
-        (const uint16_t *)(const void *)(piece + s->cache.v_scale) + lane * geodec__kv_groups(dim), 1, dim, v, 1);
+        (const uint16_t *)(const void *)(piece + s->cache.shape[layer].v_scale) + lane * geodec__kv_groups(dim), 1, dim,
+        v, 1);
 }
 
 void geodec__cache_row(const geodec_session *s, int64_t layer, int64_t head, int64_t row, int64_t lane, float *k,
                        float *v)
 {
     geodec__cache_key(s, layer, head, row, k + lane, GEODEC__KEYS);
-    geodec__cache_value(s, layer, head, row, v + lane * s->cache.v_dim);
+    geodec__cache_value(s, layer, head, row, v + lane * s->cache.shape[layer].v_dim);
 }
 
 /* ---- moving and dropping ---------------------------------------------------------------------------------------- */
@@ -387,11 +412,11 @@ static void move_lane(uint8_t *to_data, int64_t to, const uint8_t *from_data, in
 /* Cache row `from` becomes row `to` in every layer and head. */
 static void move_row(geodec_session *s, int64_t from, int64_t to)
 {
-    const geodec__cache *a = &s->cache;
     const int64_t source = from % GEODEC__KEYS, target = to % GEODEC__KEYS;
-    const int64_t size = packed(s->kv, a->v_dim), groups = 2 * geodec__kv_groups(a->v_dim);
     for (int64_t layer = 0; layer < s->model->config.n_layer; layer++) {
-        if (a->place[layer] < 0) continue;
+        const geodec__cache_shape *a = &s->cache.shape[layer];
+        if (s->cache.place[layer] < 0) continue;
+        const int64_t size = packed(s->kv, a->v_dim), groups = 2 * geodec__kv_groups(a->v_dim);
         for (int64_t head = 0; head < a->k_heads; head++) {
             uint8_t *p = keys_of(s, layer, head, to / GEODEC__KEYS);
             const uint8_t *q = keys_of(s, layer, head, from / GEODEC__KEYS);
@@ -417,11 +442,11 @@ static void blank_lane(uint8_t *data, int64_t lane, int64_t n, int64_t bytes)
 
 static void blank_row(geodec_session *s, int64_t row)
 {
-    const geodec__cache *a = &s->cache;
     const int64_t lane = row % GEODEC__KEYS, block = row / GEODEC__KEYS;
-    const int64_t size = packed(s->kv, a->v_dim), groups = 2 * geodec__kv_groups(a->v_dim);
     for (int64_t layer = 0; layer < s->model->config.n_layer; layer++) {
-        if (a->place[layer] < 0) continue;
+        const geodec__cache_shape *a = &s->cache.shape[layer];
+        if (s->cache.place[layer] < 0) continue;
+        const int64_t size = packed(s->kv, a->v_dim), groups = 2 * geodec__kv_groups(a->v_dim);
         for (int64_t head = 0; head < a->k_heads; head++) {
             uint8_t *p = keys_of(s, layer, head, block);
             blank_lane(p, lane, lane_rows(s->kv, a->k_dim), lane_bytes(s->kv));

@@ -82,6 +82,33 @@ static geodec_status read_int(keys *k, const char *suffix, int64_t lo, int64_t h
     return GEODEC_OK;
 }
 
+/* An integer for each layer, all the same or one each; 0 in place of one of another kind. *most: the largest. */
+static geodec_status read_each(keys *k, const char *suffix, int64_t lo, int64_t hi, int64_t otherwise,
+                               const geodec_model_config *c, int32_t *each, int32_t *most)
+{
+    geodec_err *err = k->err;
+    const int32_t layers = c->n_layer + c->n_layer_next;
+    int64_t n;
+    *most = 0;
+    if (!has(k, suffix) || geodec_gguf_array_length(k->g, k->name, &n, NULL) != GEODEC_OK) {
+        GEODEC_PASS(read_int(k, suffix, lo, hi, otherwise, most));
+        for (int32_t i = 0; i < layers; i++) each[i] = *most;
+        return GEODEC_OK;
+    }
+    if (n < c->n_layer || n > MAX_LAYERS)
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %lld values for %d layers", k->path, k->name, (long long)n, layers);
+    GEODEC_PASS(geodec_gguf_array_i32(k->g, k->name, each, n, err));
+    for (int32_t i = 0; i < c->n_layer; i++) {
+        if (each[i] != 0 && (each[i] < lo || each[i] > hi))
+            GEODEC_FAIL(each[i] > hi ? GEODEC_LIMIT : GEODEC_FORMAT,
+                        "%s: key '%s': %d of layer %d is outside %lld to %lld", k->path, k->name, each[i], i,
+                        (long long)lo, (long long)hi);
+        if (each[i] > *most) *most = each[i];
+    }
+    if (*most < lo) GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': all values are zero", k->path, k->name);
+    return GEODEC_OK;
+}
+
 /* A number in 0 .. limit, 0 only when `otherwise` is 0. otherwise: the value of a missing key; < 0: the key is
  * required. */
 static geodec_status read_float(keys *k, const char *suffix, double limit, double otherwise, double *out)
@@ -111,27 +138,21 @@ static geodec_status read_float32(keys *k, const char *suffix, double limit, flo
 static geodec_status read_heads(keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
-    int32_t value_length;
-    const bool hybrid = k->arch->mixer != GEODEC__MIXER_NONE;
-    GEODEC_PASS(read_int(k, "attention.head_count", hybrid ? 0 : 1, MAX_HEADS, hybrid ? 0 : -1, &c->n_head));
-    if (c->n_head == 0) { /* no attention: the numbers are not used */
+    int32_t each[MAX_LAYERS];
+    const bool hybrid = k->arch->mixer != GEODEC__MIXER_NONE; /* layers may have no attention, and no feed-forward */
+    const int64_t least = hybrid ? 0 : 1;
+    GEODEC_PASS(read_each(k, "attention.head_count", least, MAX_HEADS, hybrid ? 0 : -1, c, each, &c->n_head));
+    GEODEC_PASS(read_each(k, "attention.head_count_kv", least, MAX_HEADS, c->n_head, c, each, &c->n_kv_head));
+    if (c->n_head == 0 || c->n_kv_head == 0) { /* no attention at all: the numbers are not used */
         c->n_head = c->n_kv_head = 1;
         c->head_dim = c->rope_dim = 2;
         return GEODEC_OK;
     }
-    GEODEC_PASS(read_int(k, "attention.head_count_kv", 1, MAX_HEADS, c->n_head, &c->n_kv_head));
-    if (c->n_head % c->n_kv_head)
-        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %d does not divide the %d heads", k->path, k->name, c->n_kv_head,
-                    c->n_head);
     if (!has(k, "attention.key_length") && c->d_model % c->n_head)
         GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s.attention.head_count': %d does not divide the width %d", k->path,
                     k->arch->name, c->n_head, c->d_model);
     GEODEC_PASS(read_int(k, "attention.key_length", 1, MAX_HEAD_DIM, c->d_model / c->n_head, &c->head_dim));
     if (c->head_dim > MAX_HEAD_DIM) GEODEC_FAIL(GEODEC_LIMIT, "%s: heads of %d dimensions", k->path, c->head_dim);
-    GEODEC_PASS(read_int(k, "attention.value_length", 1, MAX_HEAD_DIM, c->head_dim, &value_length));
-    if (value_length != c->head_dim)
-        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': %d differs from the key length %d", k->path, k->name,
-                    value_length, c->head_dim);
     GEODEC_PASS(read_int(k, "rope.dimension_count", 2, c->head_dim, c->head_dim, &c->rope_dim));
     if (c->rope_dim % 2) GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %d is odd", k->path, k->name, c->rope_dim);
     return GEODEC_OK;
@@ -442,8 +463,9 @@ static geodec_status read_experts(keys *k, geodec_model_config *c)
         c->n_expert = 0;
     if (c->n_expert == 0) {
         c->n_expert_used = 0;
+        int32_t each[MAX_LAYERS];
         const bool none = a->mixer != GEODEC__MIXER_NONE; /* there may be no feed-forward */
-        GEODEC_PASS(read_int(k, "feed_forward_length", none ? 0 : 1, MAX_FF, none ? 0 : -1, &c->d_ff));
+        GEODEC_PASS(read_each(k, "feed_forward_length", none ? 0 : 1, MAX_FF, none ? 0 : -1, c, each, &c->d_ff));
         if (a->half_length) c->d_ff /= 2;
         return GEODEC_OK;
     }
@@ -491,7 +513,7 @@ static geodec_status refuse_features(keys *k, const geodec_model_config *c)
         double harmless[2];
         const char *suffix[MOST];
     } features[] = {
-        {false, {0, 0}, {"swin_norm", "attention.shared_kv_layers", "attention.key_length_swa"}},
+        {false, {0, 0}, {"swin_norm", "attention.shared_kv_layers"}},
         {false, {0, 1}, {"moe_every_n_layers", "num_loops"}},
         {false, {1, 1}, {"attention.causal"}},
         {a->parallel != GEODEC__SEQUENTIAL, {0, 0}, {"use_parallel_residual"}},
@@ -605,7 +627,8 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
 {
     keys k = {.g = g, .path = geodec_gguf_path(g), .arch = geodec__arch_find(c->arch), .err = err};
     const geodec__arch *a = k.arch;
-    int32_t slides[MAX_LAYERS];
+    int32_t slides[MAX_LAYERS], heads[MAX_LAYERS], kv[MAX_LAYERS], ff[MAX_LAYERS] = {0}, most, v_dim, local_dim,
+                                                                   local_v_dim;
     bool trained = true;
     if (c->window_period < 0 && has(&k, "attention.sliding_window_pattern"))
         GEODEC_PASS(read_flags(&k, c->n_layer, slides));
@@ -614,10 +637,30 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
                     (a->global_first ? i % c->window_period != 0 : i % c->window_period < c->window_period - 1);
     if (c->activation == GEODEC_XIELU) GEODEC_PASS(read_xielu(&k, c->n_layer, layer));
     if (a->scale_key && has(&k, "rope.scaling.finetuned")) GEODEC_PASS(geodec_gguf_get_bool(g, k.name, &trained, err));
+    const bool hybrid = a->mixer != GEODEC__MIXER_NONE; /* what a layer has is said by its tensors */
+    const int64_t least = hybrid ? 0 : 1, must = hybrid ? 0 : -1;
+    GEODEC_PASS(read_each(&k, "attention.head_count", least, MAX_HEADS, must, c, heads, &most));
+    GEODEC_PASS(read_each(&k, "attention.head_count_kv", least, MAX_HEADS, c->n_head, c, kv, &most));
+    GEODEC_PASS(read_int(&k, "attention.value_length", 1, MAX_HEAD_DIM, c->head_dim, &v_dim));
+    GEODEC_PASS(read_int(&k, "attention.key_length_swa", 1, c->head_dim, c->head_dim, &local_dim));
+    GEODEC_PASS(read_int(&k, "attention.value_length_swa", 1, MAX_HEAD_DIM, v_dim, &local_v_dim));
+    if (c->n_expert == 0) GEODEC_PASS(read_each(&k, "feed_forward_length", least, MAX_FF, must, c, ff, &most));
     for (int32_t i = 0; i < c->n_layer; i++) {
         geodec__layer *l = &layer[i];
         l->window = slides[i] ? c->window : 0;
         l->rope = !trained || !rotates(a, c, l, i) ? -1 : l->window && c->rope_base_local > 0 ? 1 : 0;
+        l->n_head = heads[i];
+        l->n_kv_head = kv[i];
+        l->head_dim = l->window ? local_dim : c->head_dim;
+        l->v_dim = l->window ? local_v_dim : v_dim;
+        l->d_ff = c->n_expert == 0 ? ff[i] / (a->half_length ? 2 : 1) : c->d_ff_dense;
+        l->kv_layer = i;
+        if (hybrid) continue;
+        if (l->n_head == 0 || l->n_kv_head == 0 || l->n_head % l->n_kv_head)
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: layer %d has %d heads of queries and %d of keys", k.path, i, l->n_head,
+                        l->n_kv_head);
+        if (c->n_expert == 0 && l->d_ff == 0)
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: layer %d has no feed-forward", k.path, i);
     }
     return GEODEC_OK;
 }

@@ -246,7 +246,7 @@ static void mix(geodec_session *s, const geodec__layer *l, int32_t index, int64_
     geodec__attention_run(s, index, n, chain);
     w.fn = gate_row;
     if (l->gated_query || l->attn_gate.data || l->mixed_norm.weight) run_rows(&w, l->o.cols);
-    if (s->recur) geodec__rows_end(s->mixed_row, n, s->model->config.n_head * s->cache.v_dim);
+    if (s->recur) geodec__rows_end(s->mixed_row, n, l->n_head * s->cache.shape[index].v_dim);
 }
 
 void geodec__forward_norm(geodec_session *s, const geodec__norm *norm, int64_t n)

@@ -130,18 +130,19 @@ done:
 
 /* ---- in a session ----------------------------------------------------------------------------------------------- */
 
-void geodec__lowkv_shape(const geodec_model *m, geodec__cache *a)
+void geodec__lowkv_shape(const geodec_model *m, int32_t layer, geodec__cache_shape *a)
 {
-    const geodec_model_config *c = &m->config;
+    const geodec__layer *l = &m->layer[layer];
     const geodec__low *low = m->low;
-    a->k_heads = a->v_heads = c->n_kv_head;
-    a->k_dim = a->v_dim = c->head_dim;
+    a->k_heads = a->v_heads = l->n_kv_head;
+    a->k_dim = l->head_dim;
+    a->v_dim = l->v_dim;
     if (low && low->k_group) {
-        a->k_heads = c->n_kv_head / low->k_group;
+        a->k_heads = l->n_kv_head / low->k_group;
         a->k_dim = low->k_rank;
     }
     if (low && low->v_group) {
-        a->v_heads = c->n_kv_head / low->v_group;
+        a->v_heads = l->n_kv_head / low->v_group;
         a->v_dim = low->v_rank;
     }
 }

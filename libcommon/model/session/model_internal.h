@@ -90,19 +90,25 @@ typedef struct geodec__worker {
     int32_t *expert_end; /* [n_expert] */
 } geodec__worker;
 
-/* Layout: see cache.c. */
-typedef struct geodec__cache {
-    uint8_t *data; /* [blocks][layers][layer] */
-    int64_t bytes, layer, block;
-    int64_t blocks;           /* in memory */
-    int32_t layers, *place;   /* layers with attention; [n_layer] index among them, -1 for others */
-    int64_t seen;             /* rows that any of them sees, with the row's own; INT64_MAX: all */
-    int32_t k_heads, v_heads; /* pieces of a layer: key heads, or groups of them whose coefficients are cached
-                               * (lowkv.h) */
+/* A layer's part of a block of the cache. Layout: see cache.c. */
+typedef struct geodec__cache_shape {
+    int64_t offset, bytes;    /* in a block */
+    int64_t k_heads, v_heads; /* pieces: key heads, or groups of them whose coefficients are cached (lowkv.h) */
     int64_t k_dim, v_dim;     /* numbers of a row in a piece */
     int64_t k_step, v_step;   /* distance of pieces */
-    int64_t v;                /* offset of a layer's values */
+    int64_t v;                /* offset of the values */
     int64_t k_scale, v_scale; /* offset of a piece's scales */
+} geodec__cache_shape;
+
+typedef struct geodec__cache {
+    uint8_t *data; /* [blocks][block] */
+    int64_t bytes, block;
+    int64_t blocks;             /* in memory */
+    int32_t layers, *place;     /* layers with keys of their own; [n_layer] index among them, -1 for others */
+    int64_t seen;               /* rows that any of them sees, with the row's own; INT64_MAX: all */
+    geodec__cache_shape *shape; /* [n_layer] of others: that of the layer whose keys they read */
+    int64_t k_width, v_width;   /* numbers of a row in the widest layer */
+    int64_t widest;             /* numbers of the widest piece's row */
 } geodec__cache;
 
 typedef struct geodec__attnres geodec__attnres;
@@ -123,7 +129,7 @@ struct geodec_session {
     void *scores_ctx;
     int32_t *integer_logits; /* [max_batch][n_vocab] Q16 */
     geodec__cache cache;
-    int64_t attend_dim;           /* dimensions of attention: head_dim, or as many coefficients as a value has */
+    int64_t attend_dim;           /* dimensions of attention: of the widest head, or the coefficients of a value */
     float **both_row;             /* [max_batch][2 n_head head_dim] queries and gates of each head; NULL: apart */
     float **wide_row;             /* [max_batch][n_head][attend_dim] queries padded with zeros; NULL: unpadded */
     float *partial;               /* states of splits that are tasks of their own (attention.c), NULL with one worker */
@@ -226,7 +232,7 @@ bool geodec__session_forgets(const geodec_session *s);
 int64_t geodec__cache_floor(const geodec_session *s, int64_t end);
 /* Zeros in place of rows that were dropped, in the last block of the text. */
 void geodec__cache_blank(geodec_session *s);
-/* The piece of a layer with attention in a block, s->cache.layer bytes. */
+/* The part of a layer with keys of its own in a block, s->cache.shape[layer].bytes bytes. */
 uint8_t *geodec__cache_layer(const geodec_session *s, int64_t layer, int64_t block);
 /* Halves of a layer of a pass over n rows of x_row. attend: to the normalised stream behind the attention, in norm_row.
  * feed: the feed-forward, or the experts; finish: adds its output to x_row, that in down_row or (experts) of the
@@ -309,7 +315,7 @@ void geodec__cache_key(const geodec_session *s, int64_t layer, int64_t head, int
 void geodec__cache_value(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *v);
 /* shape: sets the shape of the cache's pieces. keys: rebuilds the keys of n positions from coefficients [k_rank][step],
  * rotates them and writes them into lanes of k [head_dim][GEODEC__KEYS]. */
-void geodec__lowkv_shape(const geodec_model *m, geodec__cache *a);
+void geodec__lowkv_shape(const geodec_model *m, int32_t layer, geodec__cache_shape *a);
 void geodec__lowkv_keys(const geodec_session *s, int32_t layer, int64_t head, int64_t position, int64_t n,
                         const float *coefficient, int64_t step, float *k);
 /* Around a pass that succeeded, while s->resident_price is set (resident_price.h). */
@@ -320,7 +326,7 @@ void geodec__resident_price_destroy(geodec_session *s);
  * session forgets. apply: rotates `heads` heads of x by one table. */
 geodec_status geodec__rope_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__rope_reach(geodec_session *s, int32_t begin, int32_t end);
-void geodec__rope_apply(const geodec_session *s, int32_t table, float *x, int32_t heads, int64_t position);
+void geodec__rope_apply(const geodec_session *s, const geodec__layer *l, float *x, int32_t heads, int64_t position);
 
 /* recurrent.c. Nothing for models without layers of those kinds. widest: numbers of the widest row that their products
  * read. */

@@ -217,6 +217,9 @@ geodec_status geodec__bind_hybrid(geodec__binder *b, int32_t i, geodec__layer *l
     const bool feeds = geodec__bind_find(b, i, "ffn_down.weight") || geodec__bind_find(b, i, "ffn_gate_inp.weight");
     if (recurs) GEODEC_PASS(bind_recurrent(b, i, l));
     if (attends) {
+        if (l->n_head == 0 || l->n_kv_head == 0 || l->n_head % l->n_kv_head)
+            GEODEC_FAIL(GEODEC_FORMAT, "layer %d attends with %d heads of queries and %d of keys", i, l->n_head,
+                        l->n_kv_head);
         GEODEC_PASS(geodec__bind_attention(b, i, l));
         if (b->arch->ignored_bias == GEODEC__IGNORED_OUTPUT) l->o_bias = NULL;
         if (b->arch->ignored_bias == GEODEC__IGNORED_INPUT) l->q_bias = l->k_bias = l->v_bias = NULL;

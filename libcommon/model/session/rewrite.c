@@ -60,7 +60,7 @@ void geodec_session_rewrite_turn(const geodec_session *s, int32_t layer, int64_t
     if (back)
         turn_back(s, table, k, s->model->config.n_kv_head, position);
     else
-        geodec__rope_apply(s, table, k, s->model->config.n_kv_head, position);
+        geodec__rope_apply(s, &s->model->layer[layer], k, s->model->config.n_kv_head, position);
 }
 
 void geodec__rewrite_run(geodec_session *s, int32_t layer, int64_t n)
@@ -89,7 +89,7 @@ void geodec__rewrite_run(geodec_session *s, int32_t layer, int64_t n)
     w->r.fn(w->r.ctx, &rows);
     for (int64_t row = first; row < end; row++) {
         float *k = w->k + (row - first) * heads * dim, *v = w->v + (row - first) * heads * dim;
-        if (w->r.unrotated) geodec__rope_apply(s, table, k, c->n_kv_head, row);
+        if (w->r.unrotated) geodec__rope_apply(s, &s->model->layer[layer], k, c->n_kv_head, row);
         for (int64_t h = 0; h < heads; h++) geodec__cache_put(s, layer, h, row, k + h * dim, v + h * dim);
     }
 }

@@ -68,14 +68,14 @@ void geodec__rope_reach(geodec_session *s, int32_t begin, int32_t end)
 }
 
 /* Rotates the pairs of each head's first dimensions. */
-void geodec__rope_apply(const geodec_session *s, int32_t table, float *x, int32_t heads, int64_t position)
+void geodec__rope_apply(const geodec_session *s, const geodec__layer *l, float *x, int32_t heads, int64_t position)
 {
     const geodec_model_config *c = &s->model->config;
-    const int64_t pairs = geodec__rope_dim(c, table) / 2, at = row_of(s, table, position);
+    const int64_t pairs = geodec__rope_dim(c, l->rope) / 2, at = row_of(s, l->rope, position);
     const float *cosine = s->cosine + at, *sine = s->sine + at;
     const bool halves = c->rope_pairs == GEODEC_ROPE_HALVES;
     const int64_t next = halves ? 1 : 2, partner = halves ? pairs : 1;
-    for (int32_t h = 0; h < heads; h++, x += c->head_dim)
+    for (int32_t h = 0; h < heads; h++, x += l->head_dim)
         for (int64_t i = 0; i < pairs; i++) {
             const float a = x[next * i], b = x[next * i + partner];
             x[next * i] = a * cosine[i] - b * sine[i];

@@ -28,18 +28,36 @@ done:
 /* Width of the dense networks of a mixture; 0: none. */
 static int64_t dense_width(const geodec_model_config *c) { return geodec__max(c->d_ff_dense, c->d_ff_shared); }
 
+/* Numbers of the queries of the widest layer. */
+static int64_t widest_query(const geodec_model *m)
+{
+    int64_t most = 0;
+    for (int32_t i = 0; i < m->config.n_layer; i++)
+        most = geodec__max(most, (int64_t)m->layer[i].n_head * m->layer[i].head_dim);
+    return most;
+}
+
+/* Numbers of attention's result in the widest layer. */
+static int64_t widest_mixed(const geodec_session *s)
+{
+    int64_t most = 0;
+    for (int32_t i = 0; i < s->model->config.n_layer; i++)
+        most = geodec__max(most, s->model->layer[i].n_head * s->cache.shape[i].v_dim);
+    return most;
+}
+
 static geodec_status new_activations(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
-    const int64_t n = s->max_batch, q = (int64_t)c->n_head * c->head_dim, mixed = c->n_head * s->cache.v_dim;
+    const int64_t n = s->max_batch, q = widest_query(s->model), mixed = widest_mixed(s);
     const int64_t places = n * geodec__max(1, c->n_expert_used);
     GEODEC_TRY(geodec__session_rows(&s->x_row, n, c->d_model, err));
     GEODEC_TRY(geodec__session_rows(&s->norm_row, n, c->d_model, err));
     const int64_t rank = c->recur_rank, wide = rank > 0 ? c->d_model : 0; /* of recurrent layers */
     GEODEC_TRY(geodec__session_rows(&s->query_row, n, geodec__max(q, rank), err));
-    GEODEC_TRY(geodec__session_rows(&s->key_row, n, geodec__max(s->cache.k_heads * s->cache.k_dim, rank), err));
-    GEODEC_TRY(geodec__session_rows(&s->value_row, n, geodec__max(s->cache.v_heads * s->cache.v_dim, wide), err));
+    GEODEC_TRY(geodec__session_rows(&s->key_row, n, geodec__max(s->cache.k_width, rank), err));
+    GEODEC_TRY(geodec__session_rows(&s->value_row, n, geodec__max(s->cache.v_width, wide), err));
     const int64_t widest = geodec__max(mixed, geodec__max(wide, geodec__recurrent_widest(s->model)));
     GEODEC_TRY(geodec__session_rows(&s->mixed_row, n, widest, err));
     if (rank > 0) GEODEC_TRY(geodec__session_rows(&s->decay_row, n, wide, err));
@@ -54,7 +72,8 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
     if (own) GEODEC_TRY(geodec__session_rows(&s->own_row, n, c->d_model, err));
     if (c->embed_added) GEODEC_TRY(geodec__session_rows(&s->entry_row, n, c->d_model, err));
     if (c->weighed_input) GEODEC_NEW(s->place_weight, places);
-    if (s->attend_dim != c->head_dim) GEODEC_TRY(geodec__session_rows(&s->wide_row, n, c->n_head * s->attend_dim, err));
+    if (s->model->low && s->attend_dim != c->head_dim)
+        GEODEC_TRY(geodec__session_rows(&s->wide_row, n, c->n_head * s->attend_dim, err));
     GEODEC_TRY(geodec__session_rows(&s->gate_row, places, c->d_ff, err));
     GEODEC_TRY(geodec__session_rows(&s->up_row, places, c->d_ff, err));
     GEODEC_TRY(geodec__session_rows(&s->down_row, places, c->d_model, err));
@@ -169,7 +188,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     if (!s->kernels)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "this processor has no %s instructions", geodec_kernels_isa_name(o->isa));
     GEODEC_TRY(geodec__cache_create(s, err));
-    s->attend_dim = geodec__max(c->head_dim, s->cache.v_dim);
+    s->attend_dim = geodec__max(c->head_dim, s->cache.widest);
     GEODEC_TRY(geodec__rope_create(s, err));
     GEODEC_TRY(new_activations(s, err));
     GEODEC_TRY(new_workers(s, err));
@@ -222,7 +241,7 @@ int64_t geodec__session_bytes(const geodec_session *s)
 {
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, k = geodec__max(1, c->n_expert_used), q = (int64_t)c->n_head * s->attend_dim;
-    const int64_t kv = s->cache.k_heads * s->cache.k_dim + s->cache.v_heads * s->cache.v_dim;
+    const int64_t kv = s->cache.k_width + s->cache.v_width;
     const int64_t row = 3 * (int64_t)c->d_model + 2 * q + kv + k * (2 * (int64_t)c->d_ff + c->d_model) + c->n_expert;
     const int64_t angles = (int64_t)c->rope_dim * s->rope_rows * (c->rope_base_local > 0 ? 2 : 1);
     const int64_t routes = 2 * k * c->n_layer;

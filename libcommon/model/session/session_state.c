@@ -84,7 +84,7 @@ static shape shape_of(const geodec_session *s, int64_t length, int64_t n_text, i
                .n_given = (uint32_t)n_given,
                .first_block = (uint32_t)first_block(s, length),
                .table = c->rope_n_ctx_original > 0 && s->n_ctx > c->rope_n_ctx_original,
-               .layer_bytes = (uint64_t)s->cache.layer};
+               .layer_bytes = (uint64_t)(s->cache.layers > 0 ? s->cache.block / s->cache.layers : 0)};
     if (s->recur) {
         h.state_number = s->recur->half ? 2 : 4;
         h.recurrent = (uint32_t)s->recur->layers;
@@ -137,7 +137,8 @@ static geodec_status each_piece(const geodec_session *s, const shape *h, piece_f
     if (s->recur) GEODEC_PASS(fn(ctx, s->recur->now, s->recur->layers * s->recur->state, err));
     for (int64_t b = h->first_block; b < blocks; b++)
         for (int32_t layer = 0; layer < s->model->config.n_layer; layer++)
-            if (s->cache.place[layer] >= 0) GEODEC_PASS(fn(ctx, geodec__cache_layer(s, layer, b), s->cache.layer, err));
+            if (s->cache.place[layer] >= 0)
+                GEODEC_PASS(fn(ctx, geodec__cache_layer(s, layer, b), s->cache.shape[layer].bytes, err));
     return GEODEC_OK;
 }
 

@@ -250,19 +250,20 @@ static geodec_status bind_projections(binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const geodec_model_config *c = b->c;
-    const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim;
+    const int64_t d = c->d_model, q = (int64_t)l->n_head * l->head_dim, kv = (int64_t)l->n_kv_head * l->head_dim;
+    const int64_t value = (int64_t)l->n_kv_head * l->v_dim;
     if (find(b, i, "attn_qkv.weight")) {
         const float *bias = NULL;
         geodec__matrix all;
-        const int64_t rows = b->arch->full_qkv ? 3 * q : q + 2 * kv, k = b->arch->full_qkv ? d : q;
+        const int64_t rows = b->arch->full_qkv ? 3 * q : q + kv + value, k = b->arch->full_qkv ? d : q;
         GEODEC_PASS(bind_matrix(b, i, "attn_qkv.weight", d, rows, 1, &all));
         l->q = slice(&all, 0, q);
         l->k = slice(&all, k, kv);
-        l->v = slice(&all, k + kv, kv);
+        l->v = slice(&all, k + kv, value);
         GEODEC_PASS(bind_bias(b, i, "attn_qkv", rows, &bias));
         if (!bias) return GEODEC_OK;
         /* each padded with zeros */
-        const int64_t first[] = {0, k, k + kv}, size[] = {q, kv, kv};
+        const int64_t first[] = {0, k, k + kv}, size[] = {q, kv, value};
         const float **const part[] = {&l->q_bias, &l->k_bias, &l->v_bias};
         for (int n = 0; n < 3; n++) {
             memcpy(b->vector_at, bias + first[n], (size_t)size[n] * sizeof *bias);
@@ -275,14 +276,14 @@ static geodec_status bind_projections(binder *b, int32_t i, geodec__layer *l)
     l->gated_query = b->arch->gated_query;
     GEODEC_PASS(bind_matrix(b, i, "attn_q.weight", d, asked, 1, &l->q));
     GEODEC_PASS(bind_matrix(b, i, "attn_k.weight", d, kv, 1, &l->k));
-    GEODEC_PASS(bind_matrix(b, i, "attn_v.weight", d, kv, 1, &l->v));
+    GEODEC_PASS(bind_matrix(b, i, "attn_v.weight", d, value, 1, &l->v));
     /* one of the three alone is a damaged file */
     const bool biased = find(b, i, "attn_q.bias") || find(b, i, "attn_k.bias") || find(b, i, "attn_v.bias") ||
                         presence_of(b->arch, "attn_q.bias") == GEODEC__ALWAYS;
     const geodec__presence bias = biased ? GEODEC__ALWAYS : GEODEC__NEVER;
     GEODEC_PASS(bind_vector(b, bias, i, "attn_q.bias", asked, &l->q_bias));
     GEODEC_PASS(bind_vector(b, bias, i, "attn_k.bias", kv, &l->k_bias));
-    GEODEC_PASS(bind_vector(b, bias, i, "attn_v.bias", kv, &l->v_bias));
+    GEODEC_PASS(bind_vector(b, bias, i, "attn_v.bias", value, &l->v_bias));
     return GEODEC_OK;
 }
 
@@ -292,14 +293,15 @@ static geodec_status bind_head_norms(binder *b, int32_t i, geodec__layer *l)
     geodec_err *err = b->err;
     const geodec_model_config *c = b->c;
     const geodec__arch *a = b->arch;
-    const int64_t dim = c->head_dim, q = (int64_t)c->n_head * dim, kv = (int64_t)c->n_kv_head * dim;
+    const int64_t dim = l->head_dim, q = (int64_t)l->n_head * dim, kv = (int64_t)l->n_kv_head * dim;
     geodec__presence qp = presence_of(a, "attn_q_norm"), kp = presence_of(a, "attn_k_norm");
     const bool plain = a->qk_plain && l->rope >= 0 && c->n_expert != 128;
     if (qp == GEODEC__MAYBE) qp = kp = find(b, i, "attn_q_norm.weight") ? GEODEC__ALWAYS : GEODEC__NEVER;
     const bool k_plain = qp == GEODEC__ALWAYS && kp == GEODEC__NEVER; /* talkie */
     GEODEC_PASS(bind_norm(b, qp, plain, i, "attn_q_norm", q, dim, &l->q_norm));
     GEODEC_PASS(bind_norm(b, kp, plain || k_plain, i, "attn_k_norm", kv, dim, &l->k_norm));
-    GEODEC_PASS(bind_norm(b, GEODEC__NEVER, a->v_plain, i, "attn_v_norm", kv, dim, &l->v_norm));
+    GEODEC_PASS(bind_norm(b, GEODEC__NEVER, a->v_plain, i, "attn_v_norm", (int64_t)l->n_kv_head * l->v_dim, l->v_dim,
+                          &l->v_norm));
     if (plain) l->q_norm.centred = l->k_norm.centred = false;
     return GEODEC_OK;
 }
@@ -310,16 +312,16 @@ static geodec_status bind_attention(binder *b, int32_t i, geodec__layer *l)
     const geodec_model_config *c = b->c;
     const geodec__arch *a = b->arch;
     const geodec_gguf_tensor *t;
-    const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim;
+    const int64_t d = c->d_model, q = (int64_t)l->n_head * l->v_dim;
     GEODEC_PASS(bind_stream_norm(b, i, a->attn_norm, "attn_norm", &l->attn_norm));
     GEODEC_PASS(bind_projections(b, i, l));
     GEODEC_PASS(bind_head_norms(b, i, l));
     GEODEC_PASS(find_part(b, i, "attn_gate", ".weight", &t));
     if (t) {
-        const int64_t rows = t->dim[1] == c->n_head ? c->n_head : q;
+        const int64_t rows = t->dim[1] == l->n_head ? l->n_head : q;
         GEODEC_PASS(bind_matrix(b, i, "attn_gate.weight", d, rows, 1, &l->attn_gate));
     }
-    GEODEC_PASS(bind_vector(b, presence_of(a, "attn_sinks"), i, "attn_sinks.weight", c->n_head, &l->sinks));
+    GEODEC_PASS(bind_vector(b, presence_of(a, "attn_sinks"), i, "attn_sinks.weight", l->n_head, &l->sinks));
     GEODEC_PASS(bind_norm(b, presence_of(a, "attn_sub_norm"), false, i, "attn_sub_norm", q, 0, &l->mixed_norm));
     GEODEC_PASS(bind_matrix(b, i, "attn_output.weight", q, d, 1, &l->o));
     GEODEC_PASS(bind_bias(b, i, "attn_output", d, &l->o_bias));
@@ -521,7 +523,6 @@ static geodec_status bind_dense(binder *b, int32_t i, int64_t f, geodec__layer *
 static geodec_status bind_feed_forward(binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
-    const geodec_model_config *c = b->c;
     const geodec__arch *a = b->arch;
     if (presence_of(a, "post_attention_norm") != GEODEC__NEVER || a->attn_post_norm)
         GEODEC_PASS(bind_stream_norm(b, i, a->attn_post_norm, "post_attention_norm", &l->attn_post_norm));
@@ -530,7 +531,7 @@ static geodec_status bind_feed_forward(binder *b, int32_t i, geodec__layer *l)
     if (routed(b, i))
         GEODEC_PASS(bind_mixture(b, i, l));
     else
-        GEODEC_PASS(bind_dense(b, i, c->n_expert > 0 ? c->d_ff_dense : c->d_ff, l));
+        GEODEC_PASS(bind_dense(b, i, l->d_ff, l));
     if (presence_of(a, "post_ffw_norm") != GEODEC__NEVER || a->ffn_post_norm)
         GEODEC_PASS(bind_stream_norm(b, i, a->ffn_post_norm, "post_ffw_norm", &l->ffn_post_norm));
     return GEODEC_OK;

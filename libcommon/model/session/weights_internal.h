@@ -78,8 +78,12 @@ typedef struct geodec__layer {
     /* First matrix [k][cols] of a factored slot, whose own matrix is then [rows][k]. data NULL: not factored; slots
      * that share it have the same data. */
     geodec__matrix basis[GEODEC_SLOTS];
-    int32_t window; /* keys visible: the row itself and window - 1 before it; 0 = all */
-    int32_t rope;   /* which table of angles: 0, 1 (gemma3's sliding layers), or -1: no rotation */
+    int32_t n_head, n_kv_head; /* of queries; of keys and values */
+    int32_t head_dim, v_dim;   /* numbers of a query or key, of a value */
+    int32_t d_ff;              /* of the network of every row; 0: none */
+    int32_t kv_layer;          /* whose keys and values it reads: its own, or an earlier one's (gemma4) */
+    int32_t window;            /* keys visible: the row itself and window - 1 before it; 0 = all */
+    int32_t rope;              /* which table of angles: 0, 1 (gemma3's sliding layers), or -1: no rotation */
 } geodec__layer;
 
 static inline bool geodec__layer_recurs(const geodec__layer *l) { return l->recurrent.how != GEODEC__MIXER_NONE; }

@@ -91,7 +91,7 @@ static void fill(geodec_session *s, const text *t, int64_t n)
     float *k = geodec_mem_new(t->kv_width, sizeof *k);
     for (int64_t p = s->length; p < n; p++) {
         memcpy(k, t->k + p * t->kv_width, (size_t)t->kv_width * sizeof *k);
-        geodec__rope_apply(s, 0, k, c->n_kv_head, p);
+        geodec__rope_apply(s, &s->model->layer[1], k, c->n_kv_head, p);
         for (int64_t h = 0; h < c->n_kv_head; h++)
             geodec__cache_put(s, 1, h, p, k + h * c->head_dim, t->v + p * t->kv_width + h * c->head_dim);
     }
@@ -406,7 +406,7 @@ Test(model_attention, equal_and_huge_scores)
             for (int64_t block = split * 8; block < split * 8 + 8 && block * 64 <= LAST; block++) {
                 const geodec__attend_keys keys = geodec__cache_pieces(s, 1, 0, 0, block);
                 query.hi = LAST + 1 - block * 64 < 64 ? (int32_t)(LAST + 1 - block * 64) : 64;
-                s->kernels->attend_block(list, 1, &keys, 64, 0);
+                s->kernels->attend_block(list, 1, &keys, 64, 64, 0);
             }
             if (split > 0) s->kernels->attend_merge(state[0], state[1], 64);
         }
