@@ -13,10 +13,10 @@
 #include <string.h>
 
 /* Files of golden/arch in the shared folder (its README.md): random weights, 48 tokens. */
-static const char *const names[] = {"lfm2",      "lfm2moe-moe",   "mamba",      "mamba2",
-                                    "jamba",     "granitehybrid", "nemotron_h", "nemotron_h_moe",
-                                    "falcon-h1", "qwen3next-moe", "qwen35",     "qwen35moe-moe"};
-enum { NAMES = sizeof names / sizeof *names, TEXT = 48 };
+static const char *const names[] = {"lfm2",          "lfm2moe-moe",   "mamba",          "mamba2",    "jamba",
+                                    "granitehybrid", "nemotron_h",    "nemotron_h_moe", "falcon-h1", "qwen3next-moe",
+                                    "qwen35",        "qwen35moe-moe", "plamo2"};
+enum { NAMES = sizeof names / sizeof *names, PEER = NAMES - 1 /* the peer cannot build plamo2 */, TEXT = 48 };
 
 typedef struct golden {
     geodec_model *m;
@@ -42,12 +42,12 @@ static golden opened(const char *name)
 {
     geodec_err err = {0};
     golden g = {0};
-    FILE *f = fopen(path_of(name, ".ids"), "r");
-    cr_assert(f);
-    for (int i = 0; i < TEXT; i++) cr_assert_eq(fscanf(f, "%d", &g.text[i]), 1);
-    (void)fclose(f);
     test_ok(geodec_model_open(path_of(name, ".gguf"), &g.m, &err), &err);
     g.v = geodec_model_configuration(g.m)->n_vocab;
+    drawn_text(g.m, 4, g.text, TEXT); /* of plamo2, which has none */
+    FILE *f = fopen(path_of(name, ".ids"), "r");
+    for (int i = 0; f && i < TEXT; i++) cr_assert_eq(fscanf(f, "%d", &g.text[i]), 1);
+    if (f) (void)fclose(f);
     g.all = geodec_mem_new(TEXT * g.v, sizeof *g.all);
     geodec_session *s = open_session(&g, (geodec_session_options){0});
     test_ok(geodec_forward(s, &(geodec_batch){.n = TEXT, .token = g.text}, g.all, NULL, &err), &err);
@@ -64,7 +64,7 @@ static void closed(golden *g)
 /* 1e-4 is the bar of golden/arch: two correct programs differ by about 1e-5. */
 Test(session_recurrent, logits_of_the_peer)
 {
-    for (int i = 0; i < NAMES; i++) {
+    for (int i = 0; i < PEER; i++) {
         geodec_err err = {0};
         golden g = opened(names[i]);
         geodec_matrix want = {0};
