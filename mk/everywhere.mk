@@ -16,7 +16,7 @@ EVERYWHERE_BELOW := $(patsubst %,libcommon/core/base/%.c,control_group cpu err f
 EVERYWHERE_SRCS_hash := libcommon/model/kernels/settings.c
 EVERYWHERE_SRCS_float_hash := libcommon/core/base/crc32c.c $(wildcard libcommon/model/kernels/*.c) \
   $(filter-out %/store_build.c %/store_golden.c %/shape.c %/shape_blocks.c %/integer_network.c %/factors.c,$(wildcard libcommon/model/session/*.c)) \
-  $(patsubst %,libcommon/model/tokenizer/%.c,bpe decode encode gguf_keys pretoken special spm vocabulary)
+  $(patsubst %,libcommon/model/tokenizer/%.c,bpe decode encode gguf_keys order pretoken special spm unigram vocabulary)
 # What float_hash does not call is left out: stores and streaming of experts (jansson, liburing), regular expressions (PCRE2), eigenvectors
 # (LAPACK). In a static program the address of such a function is 0, so that a call of it would end the program.
 EVERYWHERE_LDFLAGS_float_hash := -static -Wl,--gc-sections,--unresolved-symbols=ignore-all

@@ -120,8 +120,8 @@ unreadable() {
     [ "$(printf '260 299' | "$bin/geodec-tokenize" --model "$dir/twin-pieces.gguf" --decode - | od -An -c | tr -d ' \n')" = aa ]
 }
 @test "an unsupported tensor type is refused by name; the vocabulary of the file can be read" {
-    refused iq2-tensor "'blk.0.attn_q.weight' has type IQ2_XXS"
-    run --separate-stderr bash -c "printf 'abc a' | $bin/geodec-tokenize --model $dir/iq2-tensor.gguf --ids -"
+    refused q8-k-tensor "'blk.0.attn_q.weight' has type Q8_K"
+    run --separate-stderr bash -c "printf 'abc a' | $bin/geodec-tokenize --model $dir/q8-k-tensor.gguf --ids -"
     [ "$status" -eq 0 ]
     [ -n "$output" ]
     [ -z "$stderr" ]
@@ -146,8 +146,8 @@ unreadable() {
         says "$dir/$t-nan.gguf" 3 "'token_embd.weight': value 0 is not finite" in_little_memory \
             "$bin/geodec-quantize" --threads 1 --type f16 -o "$dir/out.gguf" "$dir/$t-nan.gguf"
     done
-    says "$dir/iq2-tensor.gguf" 3 "'blk.0.attn_q.weight' has type IQ2_XXS" in_little_memory \
-        "$bin/geodec-quantize" --threads 1 --type f16 -o "$dir/out.gguf" "$dir/iq2-tensor.gguf"
+    says "$dir/q8-k-tensor.gguf" 3 "'blk.0.attn_q.weight' has type Q8_K" in_little_memory \
+        "$bin/geodec-quantize" --threads 1 --type f16 -o "$dir/out.gguf" "$dir/q8-k-tensor.gguf"
 }
 @test "offset outside the file" { unreadable offset-outside "lies outside the file"; }
 @test "offset near 2^64" { unreadable offset-wraps "lies outside the file"; }

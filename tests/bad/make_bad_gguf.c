@@ -252,7 +252,7 @@ static void wrong_bytes(void)
     patch_u64("size-overflow", q + DIM0, UINT64_C(1) << 57);
     patch_u64("tensor-too-large", q + DIM1, UINT64_C(1) << 30);
     patch_u32("unknown-tensor-type", q + TYPE, 12345);
-    patch_u32("iq2-tensor", q + TYPE, 16);
+    patch_u32("q8-k-tensor", q + TYPE, 15);
     patch_u32("q4-0-tensor", q + TYPE, GEODEC_GGML_Q4_0);
     patch_u32("q4-k-tensor", q + TYPE, GEODEC_GGML_Q4_K);
     patch_u32("tq1-tensor", q + TYPE, GEODEC_GGML_TQ1_0);

@@ -11,7 +11,7 @@ enum { N = 262 };
 typedef struct spec {
     const char *model, *pre, *skip, *template_text;
     const char *merge[3];
-    bool merges_are_numbers, twin;
+    bool merges_are_numbers, no_merge, twin;
     uint32_t bos;
 } spec;
 static const spec good = {.model = "gpt2",
@@ -73,7 +73,7 @@ static void write_file(const char *name, const spec *s)
     if (s->merges_are_numbers)
         ok(geodec_gguf_put_i32_array(w, "tokenizer.ggml.merges", type, 3, &err), &err);
     else if (strcmp(skip, "merges") != 0)
-        ok(geodec_gguf_put_str_array(w, "tokenizer.ggml.merges", s->merge, merge_len, 3, &err), &err);
+        ok(geodec_gguf_put_str_array(w, "tokenizer.ggml.merges", s->merge, merge_len, s->no_merge ? 0 : 3, &err), &err);
     ok(geodec_gguf_put_u32(w, "tokenizer.ggml.bos_token_id", s->bos, &err), &err);
     ok(geodec_gguf_put_u32(w, "tokenizer.ggml.eos_token_id", 261, &err), &err);
     ok(geodec_gguf_writer_commit(w, &err), &err);
@@ -95,6 +95,11 @@ int main(int argc, char **argv)
     FILE_WITH("unknown-pre", s.pre = "no-such");
     FILE_WITH("unigram", s.model = "t5");
     FILE_WITH("no-merges", s.skip = "merges");
+    FILE_WITH("empty-merges", s.no_merge = true);
+    FILE_WITH("gemma-no-merges", s.model = "gemma4"; s.skip = "merges");
+    FILE_WITH("plamo-no-scores", s.model = "plamo2");
+    FILE_WITH("wordpiece", s.model = "bert");
+    FILE_WITH("trie", s.model = "rwkv");
     FILE_WITH("no-tokens", s.skip = "tokens");
     FILE_WITH("number-merges", s.merges_are_numbers = true);
     FILE_WITH("bare-merge", s.merge[1] = "ll");

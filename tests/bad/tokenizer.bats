@@ -23,6 +23,16 @@ tokenize() { "$bin/geodec-tokenize" --model "$dir/bpe.gguf" "$@"; }
     [ "$(tokenize --count "$tmp/a" | tr '\n' ' ')" = $'sequences\t1 tokens\t13 bytes\t17 ' ]
 }
 
+@test "vocabularies of text: to ids and back" {
+    printf 'hello  h\xc3\xa9ll\n\n \xf0\x9f\xa6\x99 x' > "$tmp/a"
+    for name in gemma4 plamo2; do
+        model=$BATS_TEST_DIRNAME/../golden/tokens/$name.gguf
+        "$bin/geodec-tokenize" --model "$model" --ids "$tmp/a" > "$tmp/ids"
+        "$bin/geodec-tokenize" --model "$model" --decode "$tmp/ids" | cmp - "$tmp/a"
+    done
+    [ "$("$bin/geodec-tokenize" --model "$BATS_TEST_DIRNAME/../golden/tokens/gemma4.gguf" --bos --ids "$tmp/a" | cut -d' ' -f1)" -eq 1 ]
+}
+
 @test "control tokens are parsed and shown only on request" {
     printf '<|im_end|>hell' > "$tmp/a"
     [ "$(tokenize --ids --parse-special "$tmp/a")" = "261 258" ]
@@ -62,7 +72,12 @@ refused() {
     done <<- 'END'
 		unknown-pre pre-tokenizer 'no-such' is not supported
 		unigram tokenizer 't5' is not supported
+		wordpiece tokenizer 'bert' is not supported
+		trie tokenizer 'rwkv' is not supported
 		no-merges key 'tokenizer.ggml.merges' is missing
+		empty-merges key 'tokenizer.ggml.merges' is empty
+		gemma-no-merges key 'tokenizer.ggml.merges' is missing
+		plamo-no-scores key 'tokenizer.ggml.scores' is missing
 		no-tokens key 'tokenizer.ggml.tokens' is missing
 		number-merges tokenizer.ggml.merges
 		bare-merge merge 1 is not a pair

@@ -80,6 +80,8 @@ static void bench(int type, geodec_arithmetic a, geodec_isa isa, geodec_pool *po
     float *y = geodec_mem_new(MAX_ROWS * k.w.rows, sizeof *y), *y_row[MAX_ROWS], row[COLS];
     if (!data || !x || !y) exit(1);
     for (int64_t i = 0; i < k.bytes; i++) data[i] = (uint8_t)(i * 7 % 61); /* halves of 0 to 1, no NaN */
+    for (int64_t i = 0; f->scales == GEODEC__SCALES_E8M0 && i < k.bytes; i += f->record_bytes)
+        memset(data + i, 127, GEODEC__PANEL); /* exponents: nothing subnormal */
     for (int i = 0; i < COLS; i++) row[i] = (float)(i % 13 - 6);
     for (int r = 0; r < MAX_ROWS; r++) y_row[r] = y + r * k.w.rows;
     k.w.data = data;

@@ -25,9 +25,11 @@ static const cli_tool tool = {
     .usage = "--type TYPE -o OUT.gguf [OPTIONS] IN.gguf",
     .description =
         "Keys and vocabulary are copied; norm gains, biases and expert routers keep their type. The mixes q4_k_s,\n"
-        "q4_k_m (= q4_k), q5_k_s and q5_k_m (= q5_k) choose types as llama.cpp does. Unless --pure is given, every\n"
-        "quantised type stores the output matrix in Q6_K. If the row length is not a multiple of a type's block, the\n"
-        "tensor gets the replacement type of docs/manual/tensor-types.md, or F16 if that does not fit either.\n"
+        "q4_k_m (= q4_k), q5_k_s, q5_k_m (= q5_k) and iq4_xs choose types as llama.cpp does; mxfp4 is the type of the\n"
+        "experts, where a model has some, and q8_0 that of its other matrices. Unless --pure is given, every\n"
+        "quantised type stores the output matrix in Q6_K, mxfp4 in Q8_0. If the row length is not a multiple of a\n"
+        "type's block, the tensor gets the replacement type of docs/manual/tensor-types.md, or F16 if that does not\n"
+        "fit either.\n"
         "Standard output has one TSV row per tensor: types, values, bytes, root mean square of the weights (size)\n"
         "and of the error (rms), rms / size (relative), the largest error, the cosine of weights before and after,\n"
         "and two controls: the rms of plain rounding to the same type, and of Q8_0. Errors are relative to the\n"

@@ -1,6 +1,5 @@
 /* geodec-shape: a model of a public shape with random weights, for measurements of speed. */
 #include "cli/cli.h"
-#include "gguf/quantize.h"
 #include "session/shape.h"
 
 #include <stdio.h>
@@ -10,7 +9,7 @@ static int64_t layers = 0;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "SHAPE-random-TYPE.gguf"),
-    OPT_CHOICE("type", 0, &type, GEODEC_QUANTIZE_CHOICES, "TYPE", "type of the matrices, or a mix of types"),
+    OPT_CHOICE("type", 0, &type, GEODEC_SHAPE_TYPES, "TYPE", "type of the matrices, or a mix of types"),
     OPT_I64("layers", 0, &layers, 0, 1024, "N", "number of layers (0: that of the shape)"),
 };
 

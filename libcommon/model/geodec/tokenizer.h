@@ -1,4 +1,4 @@
-/* Text to token ids and back: two kinds of byte-pair encoding, as GGUF files carry them.
+/* Text to token ids and back: three kinds of byte-pair encoding and one of unigrams, as GGUF files carry them.
  *
  * tokenizer.ggml.model = "llama" (SentencePiece, merges by score, byte fallback): a word-boundary mark (U+2581) is
  * prepended to non-empty text when add_space_prefix holds, spaces become marks, the text is split into UTF-8
@@ -11,7 +11,15 @@
  * leftmost first, until none is left. Some pre-tokenizers encode a word that is a token directly. A byte without a
  * token is left out (falcon and starcoder lack some control characters).
  *
- * Both: user-defined tokens are found in the text first, the longest first; control tokens only on request. Bytes that
+ * tokenizer.ggml.model = "gemma4", and "gpt2" with the pre-tokenizer sarvam-moe: the same merges by rank over the
+ * characters of a line, with marks for its spaces; the rest becomes byte tokens. With gemma4 line ends in a row that
+ * are a token are that token.
+ *
+ * tokenizer.ggml.model = "plamo2": the division of the text with the largest sum of scores (rounded to 1e-4; of equal
+ * ones that with the longest token first); a character without a token has the score -1000 and becomes byte tokens. A
+ * byte order mark at the start is no text.
+ *
+ * All: user-defined tokens are found in the text first, the longest first; control tokens only on request. Bytes that
  * are not UTF-8 are kept: for the split into words each counts as a control character, and it is encoded as its byte
  * (llama.cpp replaces it by U+FFFD). */
 #ifndef GEODEC_TOKENIZER_H

@@ -12,9 +12,10 @@
 #include "gguf/gguf.h"
 
 typedef struct geodec_quantize_options {
-    /* One of geodec_quantize_recipes(). The mixes (q4_k_m ...) give some tensors more bits by llama.cpp's rules, all
-     * quantised recipes give Q6_K to the output matrix (or the tied embedding). NULL: only the overrides count, all
-     * other tensors keep their type. */
+    /* One of geodec_quantize_recipes(). The mixes (q4_k_m ...) give some tensors more bits by llama.cpp's rules, as
+     * iq4_xs does; all quantised recipes give Q6_K to the output matrix (or the tied embedding). mxfp4 is for experts,
+     * where there are any: all other matrices get Q8_0, and the output matrix in any case. NULL: only the overrides
+     * count, all other tensors keep their type. */
     const char *recipe;
     /* "PATTERN=TYPE,PATTERN=TYPE": shell patterns of tensor names, the first match counts; NULL = none. */
     const char *overrides;
@@ -51,7 +52,8 @@ const char *geodec_quantize_recipes(void);
 typedef struct geodec_quantize_facts {
     int n_layer;
     int64_t n_expert;
-    bool tied; /* no output.weight: the embedding is tied */
+    bool tied;           /* no output.weight: the embedding is tied */
+    int64_t heads_a_key; /* query heads that share a key head; 0: as 1 */
 } geodec_quantize_facts;
 /* The type of matrix `name` with rows of cols values under a recipe; -1: no such recipe. */
 int geodec_quantize_type(const char *recipe, const geodec_quantize_facts *f, const char *name, int64_t cols);

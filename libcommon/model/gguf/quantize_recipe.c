@@ -35,20 +35,23 @@ static int layer_of(const char *name)
     return sscanf(name, "blk.%7d.", &layer) == 1 ? layer : -1;
 }
 
-/* 0 when the file has no such key. */
-static int64_t expert_count(const geodec_gguf *g)
+/* A number of the architecture; 0 when the file has no such key. */
+static int64_t number_of(const geodec_gguf *g, const char *name)
 {
     const char *arch;
     char key[128];
     int64_t n;
     if (geodec_gguf_get_str(g, "general.architecture", &arch, NULL) != GEODEC_OK) return 0;
-    (void)snprintf(key, sizeof key, "%.80s.expert_count", arch);
+    (void)snprintf(key, sizeof key, "%.80s.%s", arch, name);
     return geodec_gguf_get_i64(g, key, &n, NULL) == GEODEC_OK ? n : 0;
 }
 
 static geodec_quantize_facts facts_of(const geodec_gguf *g)
 {
-    geodec_quantize_facts f = {.n_expert = expert_count(g), .tied = geodec_gguf_find(g, "output.weight") == NULL};
+    geodec_quantize_facts f = {.n_expert = number_of(g, "expert_count"),
+                               .tied = geodec_gguf_find(g, "output.weight") == NULL};
+    const int64_t shared = number_of(g, "attention.head_count_kv");
+    f.heads_a_key = shared > 0 ? number_of(g, "attention.head_count") / shared : 1;
     for (int64_t i = 0; i < geodec_gguf_n_tensors(g); i++) {
         const geodec_gguf_tensor *t = geodec_gguf_tensor_at(g, i);
         const int layer = layer_of(t->name);
@@ -79,27 +82,43 @@ static bool is_matrix(const geodec_gguf_tensor *t)
 /* The first and last eighth of the layers, and every third between. */
 static bool more_bits(int layer, int n) { return layer < n / 8 || layer >= 7 * n / 8 || (layer - n / 8) % 3 == 2; }
 
+/* All experts of a matrix in one tensor, or one of them: blk.3.ffn_up.7.weight. */
+static bool is_expert(const char *name)
+{
+    int layer, expert, end = 0;
+    return strstr(name, "_exps.") || (sscanf(name, "blk.%7d.ffn_%*[a-z].%7d%n", &layer, &expert, &end) == 2 && end > 0);
+}
+
+/* Matrices of MXFP4 are experts; in a model without experts, all but the output. */
+static int mxfp4_type(const geodec_quantize_facts *f, const char *name)
+{
+    const bool output = strcmp(name, "output.weight") == 0 || (f->tied && strcmp(name, "token_embd.weight") == 0);
+    return output || (f->n_expert > 0 && !is_expert(name)) ? GEODEC_GGML_Q8_0 : GEODEC_GGML_MXFP4;
+}
+
 /* llama.cpp's rules (llama_tensor_get_type) for the recipes above. */
 static int mixed_type(const geodec__recipe *r, const geodec_quantize_facts *f, const char *name, int64_t cols)
 {
     const bool medium = ends_with(r->name, "_m") || ends_with(r->name, "_k"), small = ends_with(r->name, "_s");
     const int layer = layer_of(name), block = geodec_ggml_traits_of(r->type)->block;
     const bool embedding = strcmp(name, "token_embd.weight") == 0;
-    const bool q4 = r->type == GEODEC_GGML_Q4_K, q5 = r->type == GEODEC_GGML_Q5_K;
+    const bool q4 = r->type == GEODEC_GGML_Q4_K, q5 = r->type == GEODEC_GGML_Q5_K, iq4 = r->type == GEODEC_GGML_IQ4_XS;
     if (block == 1) return r->type;
+    if (r->type == GEODEC_GGML_MXFP4) return mxfp4_type(f, name);
     if (strcmp(name, "output.weight") == 0 || (f->tied && embedding))
         return cols % block || r->type == GEODEC_GGML_Q8_0 ? GEODEC_GGML_Q8_0 : GEODEC_GGML_Q6_K;
     const bool ternary = r->type == GEODEC_GGML_TQ1_0 || r->type == GEODEC_GGML_TQ2_0;
     if (embedding) return ternary ? GEODEC_GGML_Q4_K : r->type;
     if (f->n_expert == 8) { /* small compared with the experts */
         if (strstr(name, "attn_v.") || strstr(name, "attn_k.")) return GEODEC_GGML_Q8_0;
-        if (strstr(name, "attn_output.") && q4) return GEODEC_GGML_Q5_K;
+        if (strstr(name, "attn_output.") && (q4 || iq4)) return GEODEC_GGML_Q5_K;
     }
     if (strstr(name, "attn_qkv.") && medium && (q4 || q5)) return q4 ? GEODEC_GGML_Q5_K : GEODEC_GGML_Q6_K;
     if (strstr(name, "attn_v.") || strstr(name, "ffn_down")) {
         const bool down = strstr(name, "ffn_down") != NULL;
         if (medium && (q4 || q5) && more_bits(layer, f->n_layer)) return GEODEC_GGML_Q6_K;
         if (small && q4 && layer < (down ? f->n_layer / 8 : 4)) return GEODEC_GGML_Q5_K;
+        if (iq4 && (down ? layer < f->n_layer / 8 : f->heads_a_key >= 4)) return GEODEC_GGML_Q5_K;
     }
     return r->type;
 }

@@ -30,9 +30,11 @@
  *                  group    columns that share a scale, 16 or 32
  *                  offset   value = scale (code - offset)
  *                  minima   sign of the minimum that is added to a value; 0: none
- *                  table    codes are mapped by IQ4_NL's table, biased by 128
- *                  scales   of the groups of a 256-value block: see geodec__panel_scales
- *                and the offsets of the parts of a block in the file, -1 = absent:
+ *                  levels   false, or the table that gives code - offset (gguf/code_books_internal.h), where the
+ *                           offset is at least as large as any of its numbers
+ *                  scales   of the groups: see geodec__panel_scales
+ *                and the offsets of the parts of a block in the file, -1 = absent; all are for a type whose blocks
+ *                expand.c reads:
  *                  d, dmin  binary16
  *                  at, n    scales of the groups, and their bytes
  *                  high     high bits of the codes
@@ -56,7 +58,7 @@
     ROW(X, Q5_1,   q5_1,     7,  32,  24, SEARCHED,  60000.0f,            F16,    9, INTEGERS,  \
         (5, 32, 0, 1, false, NONE, 0, 2, -1, 0, 4, 8))                                          \
     ROW(X, IQ4_NL, iq4_nl,  20,  32,  18, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
-        (4, 32, 128, 0, true, NONE, 0, -1, -1, 0, -1, 2))                                       \
+        (4, 32, 128, 0, GEODEC__LEVELS_IQ4, NONE, 0, -1, -1, 0, -1, 2))                         \
     ROW(X, Q2_K,   q2_k,    10, 256,  84, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
         (2, 16, 0, -1, false, NIBBLES, 80, 82, 0, 16, -1, 16))                                  \
     ROW(X, Q3_K,   q3_k,    11, 256, 110, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
@@ -69,7 +71,31 @@
         (6, 16, 32, 0, false, SIGNED, 208, -1, 192, 16, 128, 0))                                \
     ROW(X, TQ1_0,  tq1_0,   34, 256,  54, SEARCHED,  65504.0f,            Q4_0,  36, DECODED, ())\
     ROW(X, TQ2_0,  tq2_0,   35, 256,  66, SEARCHED,  65504.0f,            Q4_0,  37, INTEGERS,  \
-        (2, 32, 1, 0, false, NONE, 64, -1, -1, 0, -1, 0))
+        (2, 32, 1, 0, false, NONE, 64, -1, -1, 0, -1, 0))                                       \
+    ROW(X, IQ4_XS, iq4_xs,  23, 256, 136, SEARCHED,  24 * 88 * 65504.0f,  Q4_0,  30, INTEGERS,  \
+        (4, 32, 128, 0, GEODEC__LEVELS_IQ4, SIGNED, -1, -1, -1, 0, -1, -1))                     \
+    ROW(X, MXFP4,  mxfp4,   39,  32,  17, SEARCHED,  0x1p127f,            F16,   38, INTEGERS,  \
+        (4, 32, 12, 0, GEODEC__LEVELS_E2M1, E8M0, -1, -1, -1, 0, -1, -1))                       \
+    ROW(X, NVFP4,  nvfp4,   40,  64,  36, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
+        (4, 16, 12, 0, GEODEC__LEVELS_E2M1, E4M3, -1, -1, -1, 0, -1, -1))                       \
+    ROW(X, IQ3_S,  iq3_s,   21, 256, 110, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
+        (4, 32, 15, 0, GEODEC__LEVELS_IQ3, SIGNED, -1, -1, -1, 0, -1, -1))                      \
+    ROW(X, IQ3_XXS,iq3_xxs, 18, 256,  98, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
+        (4, 32, 31, 0, GEODEC__LEVELS_IQ3_XXS, SIGNED, -1, -1, -1, 0, -1, -1))                  \
+    ROW(X, IQ2_S,  iq2_s,   22, 256,  82, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
+        (3, 16, 43, 0, GEODEC__LEVELS_IQ2, SIGNED, -1, -1, -1, 0, -1, -1))                      \
+    ROW(X, IQ2_XS, iq2_xs,  17, 256,  74, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
+        (3, 16, 43, 0, GEODEC__LEVELS_IQ2, SIGNED, -1, -1, -1, 0, -1, -1))                      \
+    ROW(X, IQ2_XXS,iq2_xxs, 16, 256,  66, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
+        (3, 32, 43, 0, GEODEC__LEVELS_IQ2, SIGNED, -1, -1, -1, 0, -1, -1))                      \
+    ROW(X, IQ1_M,  iq1_m,   29, 256,  56, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
+        (3, 16, 9, 0, GEODEC__LEVELS_IQ1, SIGNED, -1, -1, -1, 0, -1, -1))                       \
+    ROW(X, IQ1_S,  iq1_s,   19, 256,  50, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
+        (3, 32, 9, 0, GEODEC__LEVELS_IQ1, SIGNED, -1, -1, -1, 0, -1, -1))                       \
+    ROW(X, Q2_0,   q2_0,    42,  64,  18, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
+        (2, 32, 1, 0, false, NONE, -1, -1, -1, 0, -1, -1))                                      \
+    ROW(X, Q1_0,   q1_0,    41, 128,  18, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
+        (1, 32, 1, 0, GEODEC__LEVELS_SIGN, NONE, -1, -1, -1, 0, -1, -1))
 /* clang-format on */
 
 #define GEODEC__TYPE_NUMBER(X, NAME, name, number, ...) GEODEC_GGML_##NAME = (number),

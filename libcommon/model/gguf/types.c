@@ -49,9 +49,7 @@ const char *geodec_ggml_type_name(int type)
 {
     /* Unsupported types of ggml, for messages. */
     static const char *const others[] = {
-        [9] = "Q8_1",   [15] = "Q8_K",  [16] = "IQ2_XXS", [17] = "IQ2_XS", [18] = "IQ3_XXS", [19] = "IQ1_S",
-        [21] = "IQ3_S", [22] = "IQ2_S", [23] = "IQ4_XS",  [24] = "I8",     [25] = "I16",     [26] = "I32",
-        [27] = "I64",   [28] = "F64",   [29] = "IQ1_M",   [39] = "MXFP4",
+        [9] = "Q8_1", [15] = "Q8_K", [24] = "I8", [25] = "I16", [26] = "I32", [27] = "I64", [28] = "F64",
     };
     const geodec_ggml_traits *t = geodec_ggml_traits_of(type);
     if (t) return t->name;

@@ -1,4 +1,5 @@
 #include "base/unroll_internal.h"
+#include "gguf/code_books_internal.h"
 #include "gguf/order_internal.h"
 #include "gguf/types_internal.h"
 
@@ -74,8 +75,7 @@ void geodec__types_decode_q8_0(const void *src, float *dst, int64_t n)
 
 void geodec__types_decode_iq4_nl(const void *src, float *dst, int64_t n)
 {
-    /* Levels of a quantiser for a normal density, in 1/127 of the largest; fixed by the format. */
-    static const int8_t level[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+    const int8_t *const level = geodec__code_books_level[GEODEC__LEVELS_IQ4];
     const uint8_t *p = src;
     for (int64_t b = 0; b < n / Q_BLOCK; b++, p += GEODEC_GGML_BYTES_IQ4_NL, dst += Q_BLOCK) {
         const float d = geodec__load_half(p);
@@ -192,3 +192,48 @@ void geodec__types_decode_tq2_0(const void *src, float *dst, int64_t n)
                 for (int j = 0; j < 32; j++) dst[j] = d * (float)((p[32 * half + j] >> 2 * k & 3) - 1);
     }
 }
+
+/* ---- types with levels: code_books_internal.h ------------------------------------------------------------------- */
+
+typedef enum fine { INTEGER, EXPONENT, FLOAT, NONE } fine; /* what the scale of a group is */
+
+/* The constants of a type are known after inlining. */
+INLINE void decode_levels(int type, const void *src, float *dst, int64_t n, const int group, const fine kind,
+                          const geodec__levels levels)
+{
+    const geodec_ggml_traits *t = geodec_ggml_traits_of(type);
+    const geodec__expand_fn expand = geodec__expand_of(type);
+    const int8_t *const level = geodec__code_books_level[levels];
+    const uint8_t *p = src;
+    for (int64_t b = 0; b < n / t->block; b++, p += t->block_bytes) {
+        geodec__expanded e;
+        expand(p, &e);
+        const float d = kind == INTEGER || kind == NONE ? geodec__levels_unit(levels) * geodec_f16_to_f32(e.d) : 0;
+        for (int g = 0; g < t->block / group; g++, dst += group) {
+            const float scale = kind == EXPONENT  ? geodec__e8m0_half(e.scale[g])
+                                : kind == FLOAT   ? geodec__e4m3_half(e.scale[g])
+                                : kind == INTEGER ? d * (float)(int8_t)e.scale[g]
+                                                  : d;
+            const uint8_t *code = e.code + g * group;
+            for (int i = 0; i < group; i++)
+                dst[i] = scale * (float)(levels == GEODEC__LEVELS_NONE ? code[i] - 1 : level[code[i]]);
+        }
+    }
+}
+#define DECODE_LEVELS(NAME, name, group, kind, levels)                                                                 \
+    void geodec__types_decode_##name(const void *src, float *dst, int64_t n)                                           \
+    {                                                                                                                  \
+        decode_levels(GEODEC_GGML_##NAME, src, dst, n, group, kind, GEODEC__LEVELS_##levels);                          \
+    }
+DECODE_LEVELS(IQ1_S, iq1_s, 32, INTEGER, IQ1)
+DECODE_LEVELS(IQ1_M, iq1_m, 16, INTEGER, IQ1)
+DECODE_LEVELS(IQ2_XXS, iq2_xxs, 32, INTEGER, IQ2)
+DECODE_LEVELS(IQ2_XS, iq2_xs, 16, INTEGER, IQ2)
+DECODE_LEVELS(IQ2_S, iq2_s, 16, INTEGER, IQ2)
+DECODE_LEVELS(IQ3_XXS, iq3_xxs, 32, INTEGER, IQ3_XXS)
+DECODE_LEVELS(IQ3_S, iq3_s, 32, INTEGER, IQ3)
+DECODE_LEVELS(IQ4_XS, iq4_xs, 32, INTEGER, IQ4)
+DECODE_LEVELS(MXFP4, mxfp4, 32, EXPONENT, E2M1)
+DECODE_LEVELS(NVFP4, nvfp4, 16, FLOAT, E2M1)
+DECODE_LEVELS(Q1_0, q1_0, 32, NONE, SIGN)
+DECODE_LEVELS(Q2_0, q2_0, 32, NONE, NONE)

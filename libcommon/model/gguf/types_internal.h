@@ -23,6 +23,23 @@
  *   TQ1_0   48 bytes of five trits, 4 of four, d                         d (t - 1)
  *   TQ2_0   64 bytes of four 2-bit fields, d                             d (t - 1)
  *
+ * Types whose values are d s level[code]; codes and levels are in code_books_internal.h (unit: in s, where it is not
+ * 1). A book's code stands for eight values, or four (IQ3). Seven signs are those of values 0-6 of eight; the number of
+ * negative ones is even.
+ *
+ *   IQ2_XXS d, 8 groups of 32: 4 codes of 8 bits, 4 x 7 signs, s (4 bits: (2 s + 1) / 8)
+ *   IQ2_XS  d, 32 of 16 bits: code (9), 7 signs; 8 bytes of s, (2 s + 1) / 8, groups of 16, low nibble first
+ *   IQ2_S   d, 32 low bytes of codes, 32 bytes of signs, 8 of two high bits each, 8 of s as above
+ *   IQ3_XXS d, 64 codes of 8 bits, 8 of 32 bits: 4 x 7 signs, s (4 bits: (2 s + 1) / 4)
+ *   IQ3_S   d, 64 low bytes of codes, 8 bytes of high bits, 32 bytes of signs, 4 of s, 2 s + 1, groups of 32
+ *   IQ1_S   d, 32 low bytes of codes, 8 of 16 bits: 4 x 3 high bits, s (3 bits: 2 s + 1), less an eighth
+ *   IQ1_M   32 low bytes of codes, 32 nibbles: 3 high bits, less an eighth; 4 of 16 bits: 4 x s (3 bits), 4 bits of d
+ *   IQ4_XS  d, 8 x 2 high bits of s, 8 low nibbles of s, s - 32, 8 x 16 bytes (nibbles as Q4_0)
+ *   MXFP4   an exponent (d = 2^(e - 128)), 16 bytes (nibbles as Q4_0)
+ *   NVFP4   4 floats of 4 + 3 bits, halved, 4 x 8 bytes: values 0-7 of 16 low, 8-15 high
+ *   Q1_0    d, 128 bits                              d (2 q - 1)
+ *   Q2_0    d, 64 x 2 bits                           d (q - 1)
+ *
  * d, dmin and m are binary16, little-endian. Numbers and sizes: gguf/tensor_types.h. */
 #ifndef GEODEC_GGUF_TYPES_INTERNAL_H
 #define GEODEC_GGUF_TYPES_INTERNAL_H

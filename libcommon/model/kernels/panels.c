@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define X(name_, type_, blocks_, bytes_, bits_, group_, offset_, minima_, table_, scales_, ...)                        \
+#define X(name_, type_, blocks_, bytes_, bits_, group_, offset_, minima_, levels_, scales_, ...)                       \
     {.index = GEODEC__PANEL_##name_,                                                                                   \
      .type = (type_),                                                                                                  \
      .bits = (bits_),                                                                                                  \
@@ -14,12 +14,14 @@
      .group = (group_),                                                                                                \
      .offset = (offset_),                                                                                              \
      .minima = (minima_),                                                                                              \
-     .table = (table_),                                                                                                \
+     .levels = (levels_),                                                                                              \
      .scales = GEODEC__SCALES_##scales_,                                                                               \
-     .head_bytes = HEAD(minima_, scales_),                                                                             \
-     .record_bytes = HEAD(minima_, scales_) + 64 * (bits_) * (blocks_),                                                \
+     .fine = GEODEC__PANEL_D(minima_, GEODEC__SCALES_##scales_),                                                       \
+     .head_bytes = HEAD(blocks_, group_, minima_, GEODEC__SCALES_##scales_),                                           \
+     .record_bytes = HEAD(blocks_, group_, minima_, GEODEC__SCALES_##scales_) + 64 * (bits_) * (blocks_),              \
      .layout = {bytes_, __VA_ARGS__}},
-#define HEAD(minima, scales) (32 + 32 * ((minima) != 0) + (GEODEC__SCALES_##scales == GEODEC__SCALES_NONE ? 0 : 256))
+#define HEAD(blocks, group, minima, scales)                                                                            \
+    (GEODEC__PANEL_D(minima, scales) + GEODEC__PANEL_FINE(blocks, group, scales))
 static const geodec__panel_format formats[] = {GEODEC__PANEL_FORMATS(X)};
 #undef HEAD
 #undef X
@@ -98,6 +100,9 @@ INLINE void put_codes(int bits, const uint32_t c[8], uint8_t *codes, int row)
         put_pairs(c, 0, codes, row);
         put_plane(c, 2, codes + 2 * 64, row);
         break;
+    case 1:
+        put_plane(c, 0, codes, row);
+        break;
     default:
         put_pairs(c, 0, codes, row);
         break;
@@ -112,6 +117,8 @@ INLINE void get_codes(int bits, const uint8_t *codes, int row, uint32_t c[8])
             c[g] = load32(at + 64 * g);
         else if (bits >= 4)
             c[g] = load32(at + 64 * (g & 3)) >> (g < 4 ? 0 : 4) & LOW4;
+        else if (bits == 1)
+            c[g] = load32(at) >> g & LOW1;
         else
             c[g] = load32(at + 64 * (g / 4)) >> 2 * (g & 3) & LOW2;
         if (bits == 6) c[g] |= (load32(at + 64 * (4 + g / 4)) >> 2 * (g & 3) & LOW2) << 4;
@@ -246,6 +253,52 @@ static void write_scales(const geodec__panel_format *f, const uint8_t in[16], ui
         memcpy(s, in, 16);
 }
 
+/* ---- types with levels ------------------------------------------------------------------------------------------- */
+
+/* Their blocks have one form, gguf/code_books_internal.h, whose parts go to the record as they are. */
+INLINE void pack_expanded(const geodec__panel_format *f, geodec__expand_fn expand, const uint8_t *block, int row,
+                          uint8_t *record)
+{
+    geodec__expanded e;
+    expand(block, &e);
+    if (f->fine) {
+        record[2 * row] = (uint8_t)(e.d & 255);
+        record[2 * row + 1] = (uint8_t)(e.d >> 8);
+    }
+    for (int g = 0; g < (f->head_bytes - f->fine) / 16; g++) record[f->fine + 16 * g + row] = e.scale[g];
+    for (int b = 0; b < f->blocks; b++) {
+        uint32_t c[8];
+        memcpy(c, e.code + 32 * b, sizeof c);
+        put_codes(f->bits, c, record + f->head_bytes + 64 * f->bits * b, row);
+    }
+}
+
+/* The scale of group g of a row. */
+static float fine_scale(const geodec__panel_format *f, const uint8_t *record, int row, int g)
+{
+    const uint8_t *fine = record + f->fine + 16 * g + row;
+    if (f->scales == GEODEC__SCALES_E8M0) return geodec__e8m0_half(*fine);
+    if (f->scales == GEODEC__SCALES_E4M3) return geodec__e4m3_half(*fine);
+    const float d = geodec_f16_to_f32((uint16_t)(record[2 * row] | record[2 * row + 1] << 8));
+    return geodec__levels_unit(f->levels) * d * (f->scales == GEODEC__SCALES_SIGNED ? (float)(int8_t)*fine : 1.0f);
+}
+
+static void decode_expanded(const geodec__panel_format *f, const uint8_t *record, int row, float *out)
+{
+    for (int b = 0; b < f->blocks; b++) {
+        uint32_t words[8];
+        uint8_t code[32];
+        get_codes(f->bits, record + f->head_bytes + 64 * f->bits * b, row, words);
+        memcpy(code, words, sizeof code);
+        for (int i = 0; i < 32; i += f->group) {
+            const float scale = fine_scale(f, record, row, (32 * b + i) / f->group);
+            for (int k = i; k < i + f->group; k++)
+                *out++ =
+                    scale * (float)(f->levels ? geodec__code_books_level[f->levels][code[k]] : code[k] - f->offset);
+        }
+    }
+}
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 INLINE void pack_block(const geodec__panel_format *f, const uint8_t *block, int row, uint8_t *record)
@@ -289,9 +342,15 @@ INLINE void pack_rows(const geodec__panel_format *f, const geodec__matrix *w, in
     const int64_t first = panel * GEODEC__PANEL, records = w->row_bytes / bytes;
     const int rows = (int)(w->rows - first < GEODEC__PANEL ? w->rows - first : GEODEC__PANEL);
     const uint8_t *data = w->data + first * w->row_bytes;
+    const geodec__expand_fn expand = geodec__expand_of(f->type);
     for (int64_t r = 0; r < records; r++)
-        for (int row = 0; row < rows; row++)
-            pack_block(f, data + row * w->row_bytes + r * bytes, row, out + r * f->record_bytes);
+        for (int row = 0; row < rows; row++) {
+            const uint8_t *block = data + row * w->row_bytes + r * bytes;
+            if (expand)
+                pack_expanded(f, expand, block, row, out + r * f->record_bytes);
+            else
+                pack_block(f, block, row, out + r * f->record_bytes);
+        }
 }
 
 void geodec__panel_pack(const geodec__panel_format *f, const geodec__matrix *w, int64_t panel, uint8_t *out)
@@ -313,8 +372,13 @@ void geodec__panel_decode_row(const geodec__panels *p, int64_t row, float *out)
     const geodec__panel_format *f = p->format;
     const uint8_t *panel = p->data + row / GEODEC__PANEL * geodec__panel_bytes(p);
     const geodec_ggml_traits *t = geodec_ggml_traits_of(f->type);
+    const bool expanded = geodec__expand_of(f->type) != NULL;
     uint8_t block[256];
     for (int64_t r = 0; r < p->records; r++) {
+        if (expanded) {
+            decode_expanded(f, panel + r * f->record_bytes, (int)(row % GEODEC__PANEL), out + r * 32 * f->blocks);
+            continue;
+        }
         unpack_block(f, panel + r * f->record_bytes, (int)(row % GEODEC__PANEL), block);
         t->decode(block, out + r * 32 * f->blocks, 32 * f->blocks);
     }

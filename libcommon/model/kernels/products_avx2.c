@@ -35,6 +35,22 @@ static inline fvec f_u4(const uint8_t *p, int shift)
                   _mm256_and_si256(_mm256_srli_epi32(_mm256_cvtepu8_epi32(load8(p + 8)), shift), mask));
 }
 
+/* Halved exponents: two of them are subnormal. */
+static inline __m256 e8m0(const uint8_t *p)
+{
+    const __m256i e = _mm256_cvtepu8_epi32(load8(p)), one = _mm256_set1_epi32(1);
+    const __m256i normal = _mm256_slli_epi32(_mm256_sub_epi32(e, one), 23),
+                  small = _mm256_slli_epi32(_mm256_add_epi32(e, one), 21);
+    return _mm256_castsi256_ps(_mm256_blendv_epi8(small, normal, _mm256_cmpgt_epi32(e, one)));
+}
+static inline fvec f_e8m0(const uint8_t *p) { return (fvec){e8m0(p), e8m0(p + 8)}; }
+/* Seven bits of a binary16 are 2^-8 of the number. */
+static inline __m256 e4m3(const uint8_t *p)
+{
+    return _mm256_mul_ps(_mm256_cvtph_ps(_mm_slli_epi16(_mm_cvtepu8_epi16(load8(p)), 7)), _mm256_set1_ps(128.0f));
+}
+static inline fvec f_e4m3(const uint8_t *p) { return (fvec){e4m3(p), e4m3(p + 8)}; }
+
 static inline ivec i_set1(int32_t x) { return (ivec){_mm256_set1_epi32(x), _mm256_set1_epi32(x)}; }
 static inline fvec i_float(ivec a) { return f_ints(a.lo, a.hi); }
 
@@ -59,10 +75,12 @@ static inline codes c_bytes(codes a)
     const __m256i top = _mm256_set1_epi8((char)0x80);
     return (codes){_mm256_xor_si256(a.lo, top), _mm256_xor_si256(a.hi, top)};
 }
-static inline codes c_table(codes a)
+/* Signed where sums of 16 bits would overflow (is_wide), with the offset otherwise. */
+static inline __attribute__((always_inline)) codes c_levels(geodec__levels levels, int offset, codes a)
 {
-    const __m256i t = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113));
+    const __m128i level = load16((const uint8_t *)geodec__code_books_level[levels]);
+    const __m256i t =
+        _mm256_broadcastsi128_si256(offset > 16 ? level : _mm_add_epi8(level, _mm_set1_epi8((char)offset)));
     return (codes){_mm256_shuffle_epi8(t, a.lo), _mm256_shuffle_epi8(t, a.hi)};
 }
 /* Sums of 16 bits: two products each, added until they could overflow. */
@@ -89,6 +107,13 @@ static inline ivec p_sum(part a, int times)
     return (ivec){_mm256_madd_epi16(a.lo, t), _mm256_madd_epi16(a.hi, t)};
 }
 static inline ivec i_add(ivec a, ivec b) { return (ivec){_mm256_add_epi32(a.lo, b.lo), _mm256_add_epi32(a.hi, b.hi)}; }
+
+/* Sums of parts, one after the other: otherwise all parts go to memory first. */
+static inline __attribute__((always_inline)) ivec i_keep(ivec a)
+{
+    __asm__("" : "+x"(a.lo), "+x"(a.hi));
+    return a;
+}
 
 #define OWN_LARGEST
 static inline int32_t largest(const float *x)
@@ -151,8 +176,10 @@ static inline void starts(const int8_t q[32], int offset, int group, int planes,
 
 /* Two columns of a word go to each sum of 16 bits. With the offset in their start the results stay within 16 * 127 * 16
  * (Q5_0, eight words) and 32 * 127 * 8 (Q6_K, four), without one within 15 * 127 * 16 and 31 * 127 * 8; intermediate
- * sums may wrap and return. */
-#define RUN(bits, offset, wide) ((wide) ? 1 : (bits) == 5 && !(offset) ? 4 : 8)
+ * sums may wrap and return. Signed levels are at most as large as the offset: 127 for one word, 43 for two, 31 for
+ * four. */
+#define RUN(bits, offset, wide)                                                                                        \
+    (!(wide) ? ((bits) == 5 && !(offset) ? 4 : 8) : (offset) > 64 ? 1 : (offset) > 32 ? 2 : 4)
 #define START(wide) (!(wide))
 #define FAST_WIDTHS(X, ...)                                                                                            \
     X(1, __VA_ARGS__)                                                                                                  \

@@ -1,14 +1,16 @@
 /* Integer products, written over sixteen floats (base/simd_internal.h) and sixteen integers, one lane a weight row.
  * Included by products_scalar.c, products_avx2.c and products_vnni.c after they define
  *   fvec  f_half(p) 16 binary16  f_u8(p) f_i8(p) 16 bytes  f_u4(p, shift) 4 bits of them
- *   ivec  i_set1 i_add i_float, 16 sums
+ *         f_e8m0(p) f_e4m3(p) 16 bytes as geodec__e8m0_half and geodec__e4m3_half read them
+ *   ivec  i_set1 i_add i_float, 16 sums; i_keep(a) is a, computed before what follows
  *   codes c_load(p) 64 bytes; c_field(v, from, to, mask) bits `from`.. of every byte moved to `to`.., others zero;
- *         c_or; c_table(v) IQ4_NL's table, as p_dot wants it; c_bytes(v) the same for codes of 8 bits
+ *         c_or; c_levels(levels, offset, v) the levels of codes, as p_dot wants them; c_bytes(v) codes of 8 bits
+ *         likewise
  *   part  p_start(result of starts(), or 0);
- *         p_dot(wide, part, codes, q) adds the four products of lane l's codes and q[0 .. 3] to lane l, wide: codes of
- *         8 bits; p_sum(part, 1 or 254) that many times the sum as an ivec
+ *         p_dot(wide, part, codes, q) adds the four products of lane l's codes and q[0 .. 3] to lane l, wide: codes
+ *         that can be signed bytes, is_wide(); p_sum(part, 1 or 254) that many times the sum as an ivec
  *   RUN(bits, offset, wide)      words of codes that a part can sum
- *   START(wide)                  0: the codes need no offset, since c_bytes and c_table applied it
+ *   START(wide)                  0: the codes need no offset, since c_bytes and c_levels applied it
  *   to_integers(x, factor, v)    32 products, rounded to nearest, ties to even
  *   OWN_LARGEST, OWN_DIGITS      if the set brings its own largest(); its own round_digits() and starts()
  *   FAST_WIDTHS(X, ...)          X(n, ...) for every number of rows with its own kernel, ascending; 0: one for
@@ -109,7 +111,7 @@ INLINE void round_row(const int planes, const float most, const float *x, int64_
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 /* The eight words of 32 columns, from their vectors. */
-INLINE void load_codes(const int bits, const bool table, const uint8_t *p, codes c[8])
+INLINE void load_codes(const int bits, const geodec__levels levels, const int offset, const uint8_t *p, codes c[8])
 {
     UNROLL
     for (int g = 0; g < 8; g++) {
@@ -119,11 +121,13 @@ INLINE void load_codes(const int bits, const bool table, const uint8_t *p, codes
             c[g] = c_field(c_load(p + 64 * (g & 3)), g < 4 ? 0 : 4, 0, 15);
             if (bits == 5) c[g] = c_or(c[g], c_field(c_load(p + 64 * 4), g, 4, 1));
             if (bits == 6) c[g] = c_or(c[g], c_field(c_load(p + 64 * (4 + g / 4)), 2 * (g & 3), 4, 3));
-            if (table) c[g] = c_table(c[g]);
+        } else if (bits == 1) {
+            c[g] = c_field(c_load(p), g, 0, 1);
         } else {
             c[g] = c_field(c_load(p + 64 * (g / 4)), 2 * (g & 3), 0, 3);
             if (bits == 3) c[g] = c_or(c[g], c_field(c_load(p + 64 * 2), g, 2, 1));
         }
+        if (levels) c[g] = c_levels(levels, offset, c[g]);
     }
 }
 
@@ -134,11 +138,12 @@ enum { AHEAD = 8192 /* prefetch distance in bytes, into the second-level cache *
 /* A format, constant after inlining. */
 typedef struct shape {
     int bits, blocks, group, offset, sign;
-    bool table;
+    geodec__levels levels;
     geodec__panel_scales scales;
     int planes; /* bytes of an activation: 1 in fast arithmetic, 3 in exact */
 } shape;
-INLINE bool is_wide(shape f) { return f.bits == 8 || f.table; }
+/* Whether a sum of 16 bits cannot take all products of a group, offset and all. */
+INLINE bool is_wide(shape f) { return f.bits == 8 || (f.levels && f.offset > 16); }
 /* Group h of 32 columns against T rows of x, whose blocks are contiguous; c: the words of the group. */
 INLINE void group_rows(const shape f, const int T, const codes *c, const int h, fvec s, fvec m, const uint8_t *x,
                        fvec *acc)
@@ -165,8 +170,8 @@ INLINE void group_rows(const shape f, const int T, const codes *c, const int h, 
         for (int r = 0; r < T; r++) {
             ivec l = p_sum(sum[r * P], 1);
             if (P == 3) l = i_add(l, p_sum(sum[r * P + 1], 254));
-            low[r] = first ? i_add(low[r], l) : l;
-            if (P == 3) high[r] = first ? i_add(high[r], p_sum(sum[r * P + 2], 1)) : p_sum(sum[r * P + 2], 1);
+            low[r] = i_keep(first ? i_add(low[r], l) : l);
+            if (P == 3) high[r] = i_keep(first ? i_add(high[r], p_sum(sum[r * P + 2], 1)) : p_sum(sum[r * P + 2], 1));
         }
     }
     UNROLL
@@ -193,6 +198,10 @@ INLINE void group_scale(const shape f, const uint8_t *fine, int index, fvec *s, 
     } else if (f.scales == GEODEC__SCALES_NIBBLES) {
         *s = f_mul(*s, f_u4(at, 0));
         *m = f_mul(*m, f_u4(at, 4));
+    } else if (f.scales == GEODEC__SCALES_E8M0) {
+        *s = f_e8m0(at);
+    } else if (f.scales == GEODEC__SCALES_E4M3) {
+        *s = f_e4m3(at);
     }
 }
 
@@ -200,7 +209,8 @@ INLINE void group_scale(const shape f, const uint8_t *fine, int index, fvec *s, 
 INLINE void panel(const shape f, const int B, int64_t n, const uint8_t *p, const uint8_t *ahead, int64_t records,
                   const uint8_t *x, int64_t stride, float *const *y, int64_t o, int64_t rows)
 {
-    const int head = 32 + (f.sign ? 32 : 0) + (f.scales == GEODEC__SCALES_NONE ? 0 : 256);
+    const int fine = GEODEC__PANEL_D(f.sign, f.scales), head = fine + GEODEC__PANEL_FINE(f.blocks, f.group, f.scales);
+    const float unit = geodec__levels_unit(f.levels);
     const int lines = ((head + 63) / 64 + f.blocks - 1) / f.blocks + f.bits; /* of the cache, for each 32 columns */
     const int64_t step = block_size(f.planes);
     fvec acc[GEODEC__PRODUCT_TILE];
@@ -212,18 +222,18 @@ INLINE void panel(const shape f, const int B, int64_t n, const uint8_t *p, const
     }
     const int64_t record = head + 64 * f.bits * f.blocks;
     for (int64_t k = 0; k < records; k++, p += record, ahead += record) {
-        const fvec d = f_half(p);
+        const fvec d = !fine ? f_zero() : unit == 1.0f ? f_half(p) : f_mul(f_half(p), f_set1(unit));
         const fvec dmin = f.sign ? f_half(p + 32) : f_zero();
         for (int b = 0; b < f.blocks; b++, x += stride * step) {
             codes c[8];
             UNROLL
             for (int at = 0; at < lines; at++) __builtin_prefetch(ahead + (b * lines + at) * 64, 0, 2);
-            load_codes(f.bits, f.table, p + head + 64 * f.bits * b, c);
+            load_codes(f.bits, f.levels, f.offset, p + head + 64 * f.bits * b, c);
             UNROLL
             for (int h = 0; h < 32 / f.group; h++) {
                 const codes *const own = c + h * f.group / 4;
                 fvec s = d, m = dmin;
-                group_scale(f, p + head - 256, b * 32 / f.group + h, &s, &m);
+                group_scale(f, p + fine, b * 32 / f.group + h, &s, &m);
                 if (B) {
                     UNROLL
                     for (int r = 0; r < B; r++) group_rows(f, 1, own, h, s, m, x + r * step, acc + r);
@@ -252,18 +262,18 @@ INLINE void panel(const shape f, const int B, int64_t n, const uint8_t *p, const
 typedef void (*panel_fn)(const uint8_t *p, const uint8_t *ahead, int64_t records, const uint8_t *x, int64_t stride,
                          int64_t n, float *const *y, int64_t o, int64_t rows);
 
-#define PANEL(B_, name, planes_, bits_, blocks_, group_, offset_, sign_, table_, scales_)                              \
+#define PANEL(B_, name, planes_, bits_, blocks_, group_, offset_, sign_, levels_, scales_)                             \
     static __attribute__((noinline)) void name##_##planes_##_##B_(const uint8_t *p, const uint8_t *ahead,              \
                                                                   int64_t records, const uint8_t *x, int64_t stride,   \
                                                                   int64_t n, float *const *y, int64_t o, int64_t rows) \
     {                                                                                                                  \
-        const shape f = {bits_, blocks_, group_, offset_, sign_, table_, scales_, planes_};                            \
+        const shape f = {bits_, blocks_, group_, offset_, sign_, levels_, scales_, planes_};                           \
         panel(f, B_, n, p, ahead, records, x, stride, y, o, rows);                                                     \
     }
-#define FAST_FORMAT(name, type, blocks, bytes, bits, group, offset, sign, table, scales, ...)                          \
-    FAST_WIDTHS(PANEL, name, 1, bits, blocks, group, offset, sign, table, GEODEC__SCALES_##scales)
-#define EXACT_FORMAT(name, type, blocks, bytes, bits, group, offset, sign, table, scales, ...)                         \
-    EXACT_WIDTHS(PANEL, name, 3, bits, blocks, group, offset, sign, table, GEODEC__SCALES_##scales)
+#define FAST_FORMAT(name, type, blocks, bytes, bits, group, offset, sign, levels, scales, ...)                         \
+    FAST_WIDTHS(PANEL, name, 1, bits, blocks, group, offset, sign, levels, GEODEC__SCALES_##scales)
+#define EXACT_FORMAT(name, type, blocks, bytes, bits, group, offset, sign, levels, scales, ...)                        \
+    EXACT_WIDTHS(PANEL, name, 3, bits, blocks, group, offset, sign, levels, GEODEC__SCALES_##scales)
 GEODEC__PANEL_FORMATS(FAST_FORMAT)
 GEODEC__EXACT_FORMATS(EXACT_FORMAT)
 

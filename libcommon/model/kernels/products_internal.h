@@ -8,9 +8,10 @@
  * In exact arithmetic q has the precision of the mantissa of the block's largest value, stored as three digits: q = 254
  * (254 q2 + q1) + q0, each -127 to 127: r1 = q (1/254), rounded in the same way, q0 = q - 254 r1; so r1 again.
  *
- * A group of weights is 32 columns, or 16 (Q2_K, Q3_K, Q6_K), its scale s = d times the integer scale, its minimum m
- * likewise; both are exact in float32. For every output the groups ascend, from acc = 0, through
- *   fast    sum = (float) sum_i (code_i - offset) q_i                              from an exact integer
+ * A group of weights is 32 columns, or 16 (Q2_K, Q3_K, Q6_K, some IQ types, NVFP4), its scale s = d times the integer
+ * scale (times the unit of the levels; MXFP4 and NVFP4: a float alone), its minimum m likewise; both are exact in
+ * float32. (code - offset) is the level of a code where the type has levels. For every output the groups ascend, from
+ * acc = 0, through fast    sum = (float) sum_i (code_i - offset) q_i                              from an exact integer
  *   exact   sum = fma((float)high, 64516, (float)low)                              from two exact integers,
  *           high = sum_i (code_i - offset) q2_i, low = sum_i (code_i - offset) (254 q1_i + q0_i)
  *   acc  = fma(sum, s * scale, acc)

@@ -27,6 +27,9 @@ static inline fvec f_u8(const uint8_t *p) { LANES(fvec, 16, (float)p[l]); }
 static inline fvec f_i8(const uint8_t *p) { LANES(fvec, 16, (float)(int8_t)p[l]); }
 static inline fvec f_u4(const uint8_t *p, int shift) { LANES(fvec, 16, (float)(p[l] >> shift & 15)); }
 
+static inline fvec f_e8m0(const uint8_t *p) { LANES(fvec, 16, geodec__e8m0_half(p[l])); }
+static inline fvec f_e4m3(const uint8_t *p) { LANES(fvec, 16, geodec__e4m3_half(p[l])); }
+
 static inline ivec i_set1(int32_t x) { LANES(ivec, 16, x); }
 static inline fvec i_float(ivec a) { LANES(fvec, 16, (float)a.x[l]); }
 
@@ -42,10 +45,10 @@ static inline codes c_field(codes a, int from, int to, unsigned mask)
 }
 static inline codes c_or(codes a, codes b) { LANES(codes, 64, a.x[l] | b.x[l]); }
 static inline codes c_bytes(codes a) { return a; }
-static inline codes c_table(codes a)
+static inline codes c_levels(geodec__levels levels, int offset, codes a)
 {
-    static const uint8_t table[16] = {1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241};
-    LANES(codes, 64, table[a.x[l]]);
+    const int8_t *const level = geodec__code_books_level[levels];
+    LANES(codes, 64, (uint8_t)(level[a.x[l]] + offset));
 }
 typedef ivec part;
 static inline part p_start(int32_t x) { return i_set1(x); }
@@ -57,6 +60,7 @@ static inline part p_dot(bool wide, part sum, codes c, const int8_t *q)
 }
 static inline ivec p_sum(part a, int times) { LANES(ivec, 16, a.x[l] * times); }
 static inline ivec i_add(ivec a, ivec b) { LANES(ivec, 16, a.x[l] + b.x[l]); }
+static inline ivec i_keep(ivec a) { return a; }
 
 static inline void to_integers(const float *x, float factor, int32_t v[32])
 {

@@ -23,6 +23,21 @@ static inline fvec f_u4(const uint8_t *p, int shift)
     return _mm512_cvtepi32_ps(_mm512_and_si512(v, _mm512_set1_epi32(15)));
 }
 
+/* Halved exponents: two of them are subnormal. */
+static inline fvec f_e8m0(const uint8_t *p)
+{
+    const __m512i e = _mm512_cvtepu8_epi32(load16(p)), one = _mm512_set1_epi32(1);
+    const __m512i small = _mm512_slli_epi32(_mm512_add_epi32(e, one), 21);
+    return _mm512_castsi512_ps(
+        _mm512_mask_slli_epi32(small, _mm512_cmpgt_epi32_mask(e, one), _mm512_sub_epi32(e, one), 23));
+}
+/* Seven bits of a binary16 are 2^-8 of the number. */
+static inline fvec f_e4m3(const uint8_t *p)
+{
+    return _mm512_mul_ps(_mm512_cvtph_ps(_mm256_slli_epi16(_mm256_cvtepu8_epi16(load16(p)), 7)),
+                         _mm512_set1_ps(128.0f));
+}
+
 static inline ivec i_set1(int32_t x) { return _mm512_set1_epi32(x); }
 static inline fvec i_float(ivec a) { return _mm512_cvtepi32_ps(a); }
 
@@ -35,11 +50,10 @@ static inline __attribute__((always_inline)) codes c_field(codes a, int from, in
 }
 static inline codes c_or(codes a, codes b) { return _mm512_or_si512(a, b); }
 static inline codes c_bytes(codes a) { return a; }
-static inline codes c_table(codes a)
+static inline __attribute__((always_inline)) codes c_levels(geodec__levels levels, int offset, codes a)
 {
-    const __m128i t = _mm_setr_epi8(1, 24, 45, 63, 79, 93, 106, 118, (char)129, (char)141, (char)153, (char)166,
-                                    (char)181, (char)197, (char)217, (char)241); /* IQ4_NL's values and 128 */
-    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(t), a);
+    const __m128i level = load16((const uint8_t *)geodec__code_books_level[levels]);
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_add_epi8(level, _mm_set1_epi8((char)offset))), a);
 }
 typedef ivec part;
 static inline part p_start(int32_t x) { return i_set1(x); }
@@ -55,6 +69,7 @@ static inline ivec p_sum(part a, int times)
     return times == 1 ? a : _mm512_sub_epi32(_mm512_slli_epi32(a, 8), _mm512_slli_epi32(a, 1)); /* 254 */
 }
 static inline ivec i_add(ivec a, ivec b) { return _mm512_add_epi32(a, b); }
+static inline ivec i_keep(ivec a) { return a; }
 
 /* The conversion rounds to nearest, ties to even. */
 static inline void to_integers(const float *x, float factor, int32_t v[32])

@@ -167,17 +167,28 @@ typedef struct plan {
     int64_t n;
 } plan;
 
+/* -1: no such type. */
+static int type_of(const char *type, const geodec_quantize_facts *facts, const char *name, int64_t cols)
+{
+    const geodec_ggml_traits *t = geodec_ggml_traits_named(type);
+    if (!t || t->encode) return geodec_quantize_type(type, facts, name, cols);
+    return cols % t->block ? GEODEC_GGML_F16 : t->type;
+}
+
 static void add(plan *p, int32_t layer, const char *suffix, int64_t cols, int64_t rows, int64_t count)
 {
-    const geodec_quantize_facts facts = {p->s->n_layer, p->s->n_expert, p->s->tied};
+    const geodec_quantize_facts facts = {.n_layer = p->s->n_layer,
+                                         .n_expert = p->s->n_expert,
+                                         .tied = p->s->tied,
+                                         .heads_a_key = p->s->n_head / p->s->n_kv_head};
     tensor *t = &p->tensor[p->n++];
     if (layer < 0)
         (void)snprintf(t->name, NAME, "%s.weight", suffix);
     else
         (void)snprintf(t->name, NAME, "blk.%d.%s.weight", layer, suffix);
     t->norm = strstr(suffix, "norm") != NULL;
-    t->type = t->norm || strcmp(suffix, "ffn_gate_inp") == 0 ? GEODEC_GGML_F32
-                                                             : geodec_quantize_type(p->type, &facts, t->name, cols);
+    t->type =
+        t->norm || strcmp(suffix, "ffn_gate_inp") == 0 ? GEODEC_GGML_F32 : type_of(p->type, &facts, t->name, cols);
     /* an embedding below the outputs of the layers would give all tokens of a context nearly the same state, and the
      * same experts */
     t->deviation = t->norm                                                         ? 0.0577
@@ -274,7 +285,7 @@ static geodec_status check(const char *path, const geodec_shape *s, const char *
     const char *slash = strrchr(path, '/');
     if (!strstr(slash ? slash + 1 : path, "random"))
         GEODEC_FAIL(GEODEC_INVAL, "%s: the name of a file with random weights must contain 'random'", path);
-    if (geodec_quantize_type(type, &(geodec_quantize_facts){0}, "blk.0.attn_q.weight", 256) < 0)
+    if (type_of(type, &(geodec_quantize_facts){0}, "blk.0.attn_q.weight", 256) < 0)
         GEODEC_FAIL(GEODEC_NOTFOUND, "no random weights of type '%s'", type);
     if (s->n_vocab <= GEODEC_VOCAB_FIRST_PIECE + 1 || s->n_layer < 1 || s->n_layer > 1024 || s->d_model % 32 ||
         s->d_ff % 32)

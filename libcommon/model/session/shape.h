@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/hooks.h"
 #include "base/pool.h"
+#include "gguf/tensor_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,7 +33,12 @@ const geodec_shape *geodec_shape_at(int i);
 /* NULL when there is no such shape. */
 const geodec_shape *geodec_shape_named(const char *name);
 
-/* type: a recipe of gguf/quantize.h, which chooses the type of every matrix; router and norms are float32. The
+/* Types of the matrices: the recipes of gguf/quantize.h, and the types that can only be read. */
+#define GEODEC__SHAPE_TYPE(X, NAME, name, ...) #name "|"
+#define GEODEC_SHAPE_TYPES GEODEC_TENSOR_TYPES(GEODEC__SHAPE_TYPE, ) "q4_k_s|q4_k_m|q5_k_s|q5_k_m"
+
+/* type: a recipe of gguf/quantize.h, which chooses the type of every matrix, or a type that can only be read, for all
+ * of them (F16 where the rows are not a multiple of its block); router and norms are float32. The
  * vocabulary is made of byte tokens and letter strings. Keys general.name and general.description say that the weights
  * are random, and the last component of path must contain "random" (GEODEC_INVAL). GEODEC_NOTFOUND: no such type.
  * Memory: a few MB, whatever the file's size. */

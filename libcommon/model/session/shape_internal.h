@@ -16,7 +16,7 @@ typedef struct geodec__random_blocks {
                  uint8_t *out);
 } geodec__random_blocks;
 
-/* Random blocks of a type that has an encoder. */
+/* Random blocks of any type. */
 geodec__random_blocks geodec__shape_random_blocks_of(int type);
 
 #endif

@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "tokenizer/tokenizer_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the byte alphabet ------------------------------------------------------------------------------------------ */
@@ -76,9 +77,10 @@ struct geodec__bpe {
     string *extra; /* [n_extra] */
     int32_t n_extra;
     int64_t extra_room;
-    int32_t *extra_slot; /* used while merges are read */
+    int32_t *extra_slot; /* used while merges are read, and to find the characters of words */
     uint64_t extra_mask;
-    int32_t byte[256]; /* string of each byte */
+    int32_t byte[256]; /* string of each byte; of marked pieces the token of each byte, -1 = none */
+    int32_t mark;      /* string of the mark, -1 = none */
     char letter[256][2];
     uint8_t letter_bytes[256];
 };
@@ -123,24 +125,28 @@ done:
     return st;
 }
 
+/* Number of a string, -1 = unknown; *h is then its free slot. */
+static int32_t known(const geodec_tokenizer *t, const geodec__bpe *b, const char *text, size_t n, uint64_t *h)
+{
+    const int32_t id = geodec__tokenizer_find(t, text, n);
+    if (id >= 0 || !b->extra_slot) return id;
+    for (*h = geodec__vocabulary_hash(text, n);; ++*h) {
+        const int32_t i = b->extra_slot[*h & b->extra_mask];
+        if (i < 0) return -1;
+        if ((size_t)b->extra[i].length == n && memcmp(b->extra[i].text, text, n) == 0) return t->n + i;
+    }
+}
+
 /* Number of a string; a new one unless it is known. */
 static geodec_status number(const geodec_tokenizer *t, geodec__bpe *b, const char *text, size_t n, int32_t *id,
                             geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    *id = geodec__tokenizer_find(t, text, n);
+    uint64_t h = 0;
+    if (b->n_extra == b->extra_room) GEODEC_TRY(grow_extra(b, err));
+    *id = known(t, b, text, n, &h);
     if (*id >= 0) goto done;
     if (n > GEODEC__MAX_PIECE) GEODEC_THROW(GEODEC_LIMIT, "tokenizer.ggml.merges: a string of %zu bytes", n);
-    if (b->n_extra == b->extra_room) GEODEC_TRY(grow_extra(b, err));
-    uint64_t h = geodec__vocabulary_hash(text, n);
-    for (;; h++) {
-        const int32_t i = b->extra_slot[h & b->extra_mask];
-        if (i < 0) break;
-        if ((size_t)b->extra[i].length == n && memcmp(b->extra[i].text, text, n) == 0) {
-            *id = t->n + i;
-            goto done;
-        }
-    }
     if (b->n_extra > INT32_MAX / 2 - t->n) GEODEC_THROW(GEODEC_LIMIT, "tokenizer.ggml.merges: too many strings");
     string *const made = &b->extra[b->n_extra];
     GEODEC_NEW(made->text, n + 1);
@@ -177,12 +183,31 @@ static geodec_status add_merge(const geodec_tokenizer *t, geodec__bpe *b, int64_
     return GEODEC_OK;
 }
 
+/* Strings of the bytes, and of marked pieces their tokens: those of the type, or those that are written so. */
+static geodec_status number_bytes(const geodec_tokenizer *t, geodec__bpe *b, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int byte = 0; byte < 256; byte++) {
+        char text[8];
+        if (t->byte_letters) {
+            b->letter_bytes[byte] = (uint8_t)put_letter(letter_of(byte), b->letter[byte]);
+            GEODEC_TRY(number(t, b, b->letter[byte], b->letter_bytes[byte], &b->byte[byte], err));
+            continue;
+        }
+        (void)snprintf(text, sizeof text, "<0x%02X>", (unsigned)byte);
+        b->byte[byte] = t->byte_id[byte] >= 0 ? t->byte_id[byte] : geodec__tokenizer_find(t, text, strlen(text));
+    }
+done:
+    return st;
+}
+
 geodec_status geodec__bpe_create(const geodec_tokenizer *t, const geodec__vocabulary *v, geodec__bpe **out,
                                  geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec__bpe *b = NULL;
     int64_t room = 16;
+    uint64_t h;
     if (v->n_merges < 0 || v->n_merges > INT32_MAX / 4)
         GEODEC_THROW(GEODEC_LIMIT, "tokenizer.ggml.merges: %lld merges", (long long)v->n_merges);
     GEODEC_NEW(b, 1);
@@ -191,13 +216,13 @@ geodec_status geodec__bpe_create(const geodec_tokenizer *t, const geodec__vocabu
     GEODEC_NEW(b->slot, room);
     memset(b->slot, 0xff, (size_t)room * sizeof *b->slot);
     b->slot_mask = (uint64_t)room - 1;
-    for (int byte = 0; byte < 256; byte++) {
-        b->letter_bytes[byte] = (uint8_t)put_letter(letter_of(byte), b->letter[byte]);
-        GEODEC_TRY(number(t, b, b->letter[byte], b->letter_bytes[byte], &b->byte[byte], err));
-    }
+    GEODEC_TRY(number_bytes(t, b, err));
     for (int64_t i = 0; i < v->n_merges; i++) GEODEC_TRY(add_merge(t, b, i, v->merge[i], v->merge_len[i], err));
-    geodec_mem_free(b->extra_slot);
-    b->extra_slot = NULL;
+    b->mark = known(t, b, GEODEC__MARK, GEODEC__MARK_BYTES, &h);
+    if (t->byte_letters) {
+        geodec_mem_free(b->extra_slot);
+        b->extra_slot = NULL;
+    }
     *out = b;
     b = NULL;
 done:
@@ -237,8 +262,10 @@ size_t geodec__bpe_merge_text(const geodec_tokenizer *t, int64_t i, char *out)
 
 enum { SHORT_WORD = 32, CACHED_BYTES = 30, CACHED_IDS = 8 };
 
+/* A symbol is a string, or a byte that is none: then its id is LONE_BYTE less the byte. */
+enum { MERGED = -1, LONE_BYTE = -2 };
 typedef struct symbol {
-    int32_t id, prev, next; /* next -1: the last; id -1: merged into its left neighbour */
+    int32_t id, prev, next; /* next -1: the last; id MERGED: into its left neighbour */
 } symbol;
 
 typedef struct cached {
@@ -251,6 +278,7 @@ typedef struct encoder {
     const geodec_tokenizer *t;
     const geodec__bpe *b;
     symbol *symbol;
+    int32_t *first;
     geodec__pair_heap heap;
     int64_t room; /* symbols */
     cached *cache;
@@ -259,29 +287,57 @@ typedef struct encoder {
     int64_t n;
 } encoder;
 
+/* The symbols of a word before any merge, at most its bytes: its bytes, or its characters with marks for spaces. */
+static size_t first_symbols(const encoder *e, const char *text, size_t n, int32_t *id)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < n;) {
+        uint64_t h;
+        if (e->t->byte_letters) {
+            id[k++] = e->b->byte[(unsigned char)text[i++]];
+            continue;
+        }
+        const int valid = geodec__encode_utf8((const unsigned char *)text + i, n - i);
+        const size_t end = i + (size_t)(valid ? valid : 1);
+        id[k] = !valid ? -1 : text[i] == ' ' ? e->b->mark : known(e->t, e->b, text + i, (size_t)valid, &h);
+        if (id[k] >= 0)
+            k++;
+        else
+            for (; i < end; i++) id[k++] = LONE_BYTE - (int32_t)(unsigned char)text[i];
+        i = end;
+    }
+    return k;
+}
+
+/* A byte without a token is left out. */
+static void put_byte(encoder *e, unsigned char byte)
+{
+    const int32_t one = e->b->byte[byte] < e->t->n ? e->b->byte[byte] : e->t->byte_id[byte];
+    if (one >= 0) e->ids[e->n++] = one;
+}
+
 static void put_string(encoder *e, int32_t id)
 {
+    if (id <= LONE_BYTE) {
+        put_byte(e, (unsigned char)(LONE_BYTE - id));
+        return;
+    }
     if (id < e->t->n) {
         e->ids[e->n++] = id;
         return;
     }
-    /* not a piece: byte by byte; a byte that is not a piece either is left out */
+    /* not a piece: byte by byte; a mark is the byte of a space, so that decoding restores the text */
     size_t n;
     const char *s = text_of(e->t, e->b, id, &n);
     char text[GEODEC__MAX_PIECE];
-    n = geodec__bpe_piece_text(s, n, text);
-    for (size_t i = 0; i < n; i++) {
-        const unsigned char byte = (unsigned char)text[i];
-        const int32_t one = e->b->byte[byte] < e->t->n ? e->b->byte[byte] : e->t->byte_id[byte];
-        if (one >= 0) e->ids[e->n++] = one;
-    }
+    n = e->t->byte_letters ? geodec__bpe_piece_text(s, n, text) : geodec__vocabulary_unmark(s, n, text);
+    for (size_t i = 0; i < n; i++) put_byte(e, (unsigned char)text[i]);
 }
 
 /* Few symbols: search for the lowest rank again after each merge. */
-static void merge_short(encoder *e, const char *text, size_t n)
+static void merge_short(encoder *e, int32_t *id, size_t n)
 {
-    int32_t id[SHORT_WORD], rank[SHORT_WORD];
-    for (size_t i = 0; i < n; i++) id[i] = e->b->byte[(unsigned char)text[i]];
+    int32_t rank[SHORT_WORD];
     for (size_t i = 0; i + 1 < n; i++) rank[i] = rank_of(e->b, id[i], id[i + 1]);
     for (;;) {
         size_t best = n;
@@ -309,16 +365,18 @@ static geodec_status merge_long(encoder *e, const char *text, int32_t n, geodec_
 {
     geodec_status st = GEODEC_OK;
     if (n > e->room) {
-        GEODEC_FREE(e->symbol, e->heap.pair);
+        GEODEC_FREE(e->symbol, e->first, e->heap.pair);
         e->symbol = NULL;
+        e->first = NULL;
         e->heap.pair = NULL;
         e->room = 0;
         GEODEC_NEW(e->symbol, n);
+        GEODEC_NEW(e->first, n);
         GEODEC_NEW(e->heap.pair, 3 * (int64_t)n); /* one pair a boundary at first, two more per merge */
         e->room = n;
     }
-    for (int32_t i = 0; i < n; i++)
-        e->symbol[i] = (symbol){e->b->byte[(unsigned char)text[i]], i - 1, i + 1 < n ? i + 1 : -1};
+    n = (int32_t)first_symbols(e, text, (size_t)n, e->first);
+    for (int32_t i = 0; i < n; i++) e->symbol[i] = (symbol){e->first[i], i - 1, i + 1 < n ? i + 1 : -1};
     e->heap.n = 0;
     for (int32_t i = 0; i + 1 < n; i++) push(e, i, i + 1);
     while (e->heap.n > 0) {
@@ -327,7 +385,7 @@ static geodec_status merge_long(encoder *e, const char *text, int32_t n, geodec_
         symbol *left = &e->symbol[c.left], *right = &e->symbol[c.right];
         if (left->id != m->left || right->id != m->right || left->next != c.right) continue; /* stale */
         left->id = m->result;
-        right->id = -1;
+        right->id = MERGED;
         left->next = right->next;
         if (right->next >= 0) e->symbol[right->next].prev = c.left;
         push(e, left->prev, c.left);
@@ -338,12 +396,14 @@ done:
     return st;
 }
 
-/* Id of the piece that is this word, or -1. */
+/* Id of the piece that this word is without a merge, or -1. */
 static int32_t whole_word(const encoder *e, const char *text, size_t n)
 {
     char letters[2 * GEODEC__MAX_PIECE];
     size_t k = 0;
-    if (n > e->t->longest_match) return -1;
+    const geodec__pretoken *pre = e->t->pre;
+    if (geodec__pretoken_line_ends(pre) && text[0] == '\n') return geodec__tokenizer_find(e->t, text, n);
+    if (!geodec__pretoken_whole_words(pre) || n > e->t->longest_match) return -1;
     for (size_t i = 0; i < n; i++) {
         const unsigned char byte = (unsigned char)text[i];
         memcpy(letters + k, e->b->letter[byte], e->b->letter_bytes[byte]);
@@ -366,11 +426,12 @@ static geodec_status encode_word(void *ctx, const char *text, size_t n, geodec_e
         }
     }
     const int64_t first = e->n;
-    const int32_t whole = geodec__pretoken_whole_words(e->t->pre) ? whole_word(e, text, n) : -1;
+    const int32_t whole = whole_word(e, text, n);
+    int32_t id[SHORT_WORD];
     if (whole >= 0)
         e->ids[e->n++] = whole;
     else if (n <= SHORT_WORD)
-        merge_short(e, text, n);
+        merge_short(e, id, first_symbols(e, text, n, id));
     else
         GEODEC_PASS(merge_long(e, text, (int32_t)n, err));
     if (c && e->n - first <= CACHED_IDS) {
@@ -394,6 +455,6 @@ geodec_status geodec__bpe_encode(const geodec_tokenizer *t, const char *text, si
     GEODEC_TRY(geodec__pretoken_split(t->pre, text, n, (geodec__word_sink){encode_word, &e}, err));
     *count = e.n;
 done:
-    GEODEC_FREE(e.symbol, e.heap.pair, e.cache);
+    GEODEC_FREE(e.symbol, e.first, e.heap.pair, e.cache);
     return st;
 }

@@ -13,16 +13,10 @@ static size_t token_text(const geodec_tokenizer *t, int32_t id, bool show_contro
     size_t written = 0;
     switch (t->type[id]) {
     case GEODEC_TOKEN_NORMAL:
-        if (t->bpe) return geodec__bpe_piece_text(s, n, out);
-        for (size_t i = 0; i < n;) {
-            if (n - i >= GEODEC__MARK_BYTES && memcmp(s + i, GEODEC__MARK, GEODEC__MARK_BYTES) == 0) {
-                out[written++] = ' ';
-                i += GEODEC__MARK_BYTES;
-            } else {
-                out[written++] = s[i++];
-            }
-        }
-        return written;
+        if (t->byte_letters) return geodec__bpe_piece_text(s, n, out);
+        if (!t->unigram) return geodec__vocabulary_unmark(s, n, out);
+        if (n) memcpy(out, s, n);
+        return n;
     case GEODEC_TOKEN_USER:
         if (n) memcpy(out, s, n);
         return n;

@@ -78,6 +78,8 @@ geodec_status geodec_tokenizer_encode_with(const geodec_tokenizer *t, const char
             ids[written++] = p->id;
         } else if (t->bpe) {
             GEODEC_TRY(geodec__bpe_encode(t, text + p->at, (size_t)p->n, ids, &written, err));
+        } else if (t->unigram) {
+            GEODEC_TRY(geodec__unigram_encode(t, text + p->at, (size_t)p->n, ids, &written, err));
         } else {
             /* a prefix after a token of one byte could give more ids than fit the caller's memory */
             const bool first = i == 0 ? !options->goes_on : part[i - 1].n > 1;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+static const char model_gemma4[] = "gemma4", model_plamo2[] = "plamo2";
 static const char key_model[] = "tokenizer.ggml.model";
 static const char key_pre[] = "tokenizer.ggml.pre";
 static const char key_tokens[] = "tokenizer.ggml.tokens";
@@ -13,8 +14,10 @@ static const char key_merges[] = "tokenizer.ggml.merges";
 static const char key_prefix[] = "tokenizer.ggml.add_space_prefix";
 static const char key_add_bos[] = "tokenizer.ggml.add_bos_token";
 static const char key_add_eos[] = "tokenizer.ggml.add_eos_token";
-static const char *const key_special[3] = {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id",
-                                           "tokenizer.ggml.unknown_token_id"};
+enum { BOS, EOS, UNK, EOT, EOM, N_SPECIAL };
+static const char *const key_special[N_SPECIAL] = {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id",
+                                                   "tokenizer.ggml.unknown_token_id", "tokenizer.ggml.eot_token_id",
+                                                   "tokenizer.ggml.eom_token_id"};
 
 static geodec_status require(const geodec_gguf *g, const char *key, geodec_err *err)
 {
@@ -24,13 +27,13 @@ static geodec_status require(const geodec_gguf *g, const char *key, geodec_err *
 
 /* 4294967295 means "none". Without a key SentencePiece has 1, 2, 0 if those tokens have the right type; others have
  * none. */
-static geodec_status read_special(const geodec_gguf *g, bool spm, const int32_t *type, int32_t n, int32_t special[3],
-                                  geodec_err *err)
+static geodec_status read_special(const geodec_gguf *g, bool spm, const int32_t *type, int32_t n,
+                                  int32_t special[N_SPECIAL], geodec_err *err)
 {
-    static const int32_t usual[3] = {1, 2, 0};
-    for (int k = 0; k < 3; k++) {
-        const int32_t wanted = k == 2 ? GEODEC_TOKEN_UNKNOWN : GEODEC_TOKEN_CONTROL;
-        special[k] = spm && usual[k] < n && type[usual[k]] == wanted ? usual[k] : -1;
+    static const int32_t usual[] = {[BOS] = 1, [EOS] = 2, [UNK] = 0};
+    for (int k = 0; k < N_SPECIAL; k++) {
+        const int32_t wanted = k == UNK ? GEODEC_TOKEN_UNKNOWN : GEODEC_TOKEN_CONTROL;
+        special[k] = spm && k <= UNK && usual[k] < n && type[usual[k]] == wanted ? usual[k] : -1;
         if (!geodec_gguf_has(g, key_special[k])) continue;
         int64_t v;
         GEODEC_PASS(geodec_gguf_get_i64(g, key_special[k], &v, err));
@@ -101,23 +104,24 @@ static geodec_status named_phi3(const geodec_gguf *g, bool *yes, geodec_err *err
  * be able to write them, so they count as control tokens (as in llama.cpp). */
 static void retype_control(const char *const *text, const size_t *len, int32_t *type, int64_t n)
 {
-    static const char *const control[] = {GEODEC__TURN_ENDS, "<|return|>",    "<|call|>",       "_<EOT>",
-                                          "[EOT]",           "[EOS]",         "<eos>",          "<end_of_utterance>",
-                                          "<|fim_prefix|>",  "<fim-prefix>",  "<fim_prefix>",   "<|fim_suffix|>",
-                                          "<fim-suffix>",    "<fim_suffix>",  "<|fim_middle|>", "<fim-middle>",
-                                          "<fim_middle>",    "<|fim_pad|>",   "<fim-pad>",      "<fim_pad>",
-                                          "<|fim_repo|>",    "<|repo_name|>", "<fim-repo>",     "<reponame>",
-                                          "<|file_sep|>",    "<PRE>",         "<SUF>",          "<MID>",
-                                          "<PAD>",           "[PAD]",         "<REPO>"};
+    static const char *const control[] = {
+        GEODEC__TURN_ENDS, "<|fim_prefix|>", "<fim-prefix>",  "<fim_prefix>", "<|fim_suffix|>", "<fim-suffix>",
+        "<fim_suffix>",    "<|fim_middle|>", "<fim-middle>",  "<fim_middle>", "<|fim_pad|>",    "<fim-pad>",
+        "<fim_pad>",       "<|fim_repo|>",   "<|repo_name|>", "<fim-repo>",   "<reponame>",     "<|file_sep|>",
+        "<PRE>",           "<SUF>",          "<MID>",         "<PAD>",        "[PAD]",          "<REPO>"};
+    bool gemma_tool = false;
+    for (int64_t i = 0; i < n && !gemma_tool; i++)
+        gemma_tool = len[i] == strlen(GEODEC__GEMMA_TOOL) && memcmp(text[i], GEODEC__GEMMA_TOOL, len[i]) == 0;
     for (int64_t i = 0; i < n; i++) {
         if (type[i] != GEODEC_TOKEN_NORMAL && type[i] != GEODEC_TOKEN_USER) continue;
         if (len[i] < 4 || len[i] > 32 || !strchr("<[_", text[i][0])) continue;
+        if (gemma_tool && len[i] == 4 && memcmp(text[i], "</s>", 4) == 0) continue;
         if (geodec__vocabulary_lists(control, sizeof control / sizeof *control, text[i], len[i]))
             type[i] = GEODEC_TOKEN_CONTROL;
     }
 }
 
-/* The kind of vocabulary, and its defaults. */
+/* The kind of vocabulary, and its defaults. In files of gemma 4 the model names the pre-tokenizer. */
 static geodec_status read_kind(const geodec_gguf *g, geodec__vocabulary *v, geodec_err *err)
 {
     const char *model;
@@ -129,14 +133,32 @@ static geodec_status read_kind(const geodec_gguf *g, geodec__vocabulary *v, geod
     } else if (strcmp(model, "gpt2") == 0) {
         v->pre = "default";
         if (geodec_gguf_has(g, key_pre)) GEODEC_PASS(geodec_gguf_get_str(g, key_pre, &v->pre, err));
-        v->add_bos = geodec__pretoken_begins(v->pre);
+    } else if (strcmp(model, model_gemma4) == 0) {
+        v->pre = model_gemma4;
+    } else if (strcmp(model, model_plamo2) == 0) {
+        v->unigram = true;
     } else {
-        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': tokenizer '%.40s' is not supported ('llama' and 'gpt2' are)",
-                    geodec_gguf_path(g), key_model, model);
+        GEODEC_FAIL(GEODEC_UNSUPPORTED,
+                    "%s: key '%s': tokenizer '%.40s' is not supported ('llama', 'gpt2', '%s' and '%s' are)",
+                    geodec_gguf_path(g), key_model, model, model_gemma4, model_plamo2);
     }
+    if (v->pre) v->add_bos = geodec__pretoken_begins(v->pre);
     if (geodec_gguf_has(g, key_add_bos)) GEODEC_PASS(geodec_gguf_get_bool(g, key_add_bos, &v->add_bos, err));
+    if (v->pre && geodec__pretoken_always_begins(v->pre)) v->add_bos = true;
     if (geodec_gguf_has(g, key_add_eos)) GEODEC_PASS(geodec_gguf_get_bool(g, key_add_eos, &v->add_eos, err));
     GEODEC_PASS(named_phi3(g, &v->strip_after, err));
+    return GEODEC_OK;
+}
+
+/* Without merges text gives its characters only: a vocabulary with more pieces has lost them. */
+static geodec_status check_unmerged(const geodec_gguf *g, const char *const *text, const size_t *len,
+                                    const int32_t *type, int64_t n, geodec_err *err)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (type[i] == GEODEC_TOKEN_NORMAL && len[i] > 0 &&
+            (size_t)geodec__encode_utf8((const unsigned char *)text[i], len[i]) != len[i])
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s' is empty, and token %lld is longer than a character",
+                        geodec_gguf_path(g), key_merges, (long long)i);
     return GEODEC_OK;
 }
 
@@ -147,7 +169,7 @@ geodec_status geodec_tokenizer_from_gguf(const geodec_gguf *g, geodec_tokenizer 
     const char **text = NULL, **merge = NULL;
     size_t *len = NULL, *merge_len = NULL;
     float *score = NULL;
-    int32_t *type = NULL, special[3];
+    int32_t *type = NULL, special[N_SPECIAL];
     int64_t n = 0;
     GEODEC_TRY(read_kind(g, &v, err));
     GEODEC_TRY(read_strings(g, key_tokens, &text, &len, &n, err));
@@ -159,14 +181,16 @@ geodec_status geodec_tokenizer_from_gguf(const geodec_gguf *g, geodec_tokenizer 
     retype_control(text, len, type, n);
     GEODEC_TRY(read_special(g, !v.pre, type, (int32_t)n, special, err));
     if (v.pre) GEODEC_TRY(read_strings(g, key_merges, &merge, &merge_len, &v.n_merges, err));
+    if (v.pre && v.n_merges == 0) GEODEC_TRY(check_unmerged(g, text, len, type, n, err));
     v.n = (int32_t)n;
     v.text = text;
     v.len = len;
     v.score = score;
     v.type = type;
-    v.bos = special[0];
-    v.eos = special[1];
-    v.unk = special[2];
+    v.bos = special[BOS];
+    v.eos = special[EOS];
+    v.unk = special[UNK];
+    v.other_end = special + EOT;
     v.merge = merge;
     v.merge_len = merge_len;
     GEODEC_TRY_MSG(geodec__tokenizer_create(&v, out, err), "%s", geodec_gguf_path(g));
@@ -198,26 +222,34 @@ done:
     return st;
 }
 
+static const char *model_of(const geodec_tokenizer *t)
+{
+    if (t->unigram) return model_plamo2;
+    if (!t->bpe) return "llama";
+    return strcmp(geodec__pretoken_name(t->pre), model_gemma4) == 0 ? model_gemma4 : "gpt2";
+}
+
 geodec_status geodec_tokenizer_put(const geodec_tokenizer *t, geodec_gguf_writer *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const char **text = NULL;
     size_t *len = NULL;
-    const int32_t special[3] = {t->bos, t->eos, t->unk};
+    const int32_t special[N_SPECIAL] = {t->bos, t->eos, t->unk, t->other_end[0], t->other_end[1]};
     GEODEC_NEW_EACH(t->n, text, len);
     for (int32_t i = 0; i < t->n; i++) {
         text[i] = t->bytes + t->at[i];
         len[i] = (size_t)t->length[i];
     }
-    GEODEC_TRY(geodec_gguf_put_str(w, key_model, t->bpe ? "gpt2" : "llama", err));
+    GEODEC_TRY(geodec_gguf_put_str(w, key_model, model_of(t), err));
     GEODEC_TRY(geodec_gguf_put_str_array(w, key_tokens, text, len, t->n, err));
     GEODEC_TRY(geodec_gguf_put_f32_array(w, key_scores, t->score, t->n, err));
     GEODEC_TRY(geodec_gguf_put_i32_array(w, key_types, t->type, t->n, err));
     if (t->bpe) GEODEC_TRY(put_merges(t, w, err));
-    for (int k = 0; k < 3; k++) GEODEC_TRY(geodec_gguf_put_u32(w, key_special[k], (uint32_t)special[k], err));
-    if (t->bpe || !t->add_bos) GEODEC_TRY(geodec_gguf_put_bool(w, key_add_bos, t->add_bos, err));
+    for (int k = 0; k < N_SPECIAL; k++)
+        if (k <= UNK || special[k] >= 0) GEODEC_TRY(geodec_gguf_put_u32(w, key_special[k], (uint32_t)special[k], err));
+    if (t->bpe || t->unigram || !t->add_bos) GEODEC_TRY(geodec_gguf_put_bool(w, key_add_bos, t->add_bos, err));
     if (t->add_eos) GEODEC_TRY(geodec_gguf_put_bool(w, key_add_eos, t->add_eos, err));
-    if (!t->bpe) GEODEC_TRY(geodec_gguf_put_bool(w, key_prefix, t->add_space_prefix, err));
+    if (!t->bpe && !t->unigram) GEODEC_TRY(geodec_gguf_put_bool(w, key_prefix, t->add_space_prefix, err));
 done:
     GEODEC_FREE(text, len);
     return st;

@@ -6,12 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the table -------------------------------------------------------------------------------------------------- */
+/* ---- the table
+ * --------------------------------------------------------------------------------------------------
+ */
 
-/* Patterns are those of llama.cpp, whose ids are the reference; they differ in places from a model's tokenizer.json.
- * Classes are spelled out where the syntax of PCRE2 has another meaning: S is white space (without U+180E, U+001C..1F),
- * and letter case is ASCII only. */
-#define S "\\t-\\r \\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}"
+/* Patterns are those of llama.cpp, whose ids are the reference; they differ in
+ * places from a model's tokenizer.json. Classes are spelled out where the
+ * syntax of PCRE2 has another meaning: S is white space (without U+180E,
+ * U+001C..1F), and letter case is ASCII only. */
+#define S                                                                                                              \
+    "\\t-\\r "                                                                                                         \
+    "\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{"                                        \
+    "205f}\\x{3000}"
 #define SPACE "[" S "]"
 #define NO_SPACE "[^" S "]"
 #define TAIL SPACE "+(?!" NO_SPACE ")|" SPACE "+"
@@ -27,38 +33,87 @@
 #define CASED(end, digits)                                                                                             \
     "[^\\r\\n\\p{L}\\p{N}]?" UPPER "*" LOWER "+" end "|[^\\r\\n\\p{L}\\p{N}]?" UPPER "+" LOWER "*" end "|" digits      \
     "| ?[^" S "\\p{L}\\p{N}]+[\\r\\n/]*|" LINES
-/* CJK as deepseek has it: two blocks of one regular expression, without the white space inside them */
+/* CJK as deepseek has it: two blocks of one regular expression, without the
+ * white space inside them */
 #define CJK                                                                                                            \
-    "[\\x{4e00}-\\x{9fa5}\\x{800}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-"        \
+    "[\\x{4e00}-\\x{9fa5}\\x{800}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{"                                          \
+    "2027}\\x{202a}-\\x{202e}\\x{2030}-"                                                                               \
     "\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{4e00}\\x{ac00}-\\x{d7ff}]+"
-/* the letters of scripts with case, up to Unicode 11, as deepseek-llm lists them */
+/* the letters of scripts with case, up to Unicode 11, as deepseek-llm lists
+ * them */
 #define LISTED_LETTERS                                                                                                 \
-    "A-Za-z\\x{b5}\\x{c0}-\\x{d6}\\x{d8}-\\x{f6}\\x{f8}-\\x{1ba}\\x{1bc}-\\x{1bf}\\x{1c4}-\\x{293}\\x{295}-\\x{2af}"   \
-    "\\x{370}-\\x{373}\\x{376}\\x{377}\\x{37b}-\\x{37d}\\x{37f}\\x{386}\\x{388}-\\x{38a}\\x{38c}\\x{38e}-\\x{3a1}"     \
-    "\\x{3a3}-\\x{3f5}\\x{3f7}-\\x{481}\\x{48a}-\\x{52f}\\x{531}-\\x{556}\\x{10a0}-\\x{10c5}\\x{13a0}-\\x{13f5}"       \
-    "\\x{13f8}-\\x{13fd}\\x{1c90}-\\x{1cba}\\x{1cbd}-\\x{1cbf}\\x{1d00}-\\x{1d2b}\\x{1d6b}-\\x{1d77}"                  \
-    "\\x{1d79}-\\x{1d9a}\\x{1e00}-\\x{1f15}\\x{1f18}-\\x{1f1d}\\x{1f20}-\\x{1f45}\\x{1f48}-\\x{1f4d}"                  \
-    "\\x{1f50}-\\x{1f57}\\x{1f59}\\x{1f5b}\\x{1f5d}\\x{1f5f}-\\x{1f7d}\\x{1f80}-\\x{1fb4}\\x{1fb6}-\\x{1fbc}"          \
-    "\\x{1fbe}\\x{1fc2}-\\x{1fc4}\\x{1fc6}-\\x{1fcc}\\x{1fd0}-\\x{1fd3}\\x{1fd6}-\\x{1fdb}\\x{1fe0}-\\x{1fec}"         \
-    "\\x{1ff2}-\\x{1ff4}\\x{1ff6}-\\x{1ffc}\\x{2102}\\x{2107}\\x{210a}-\\x{2113}\\x{2115}\\x{2119}-\\x{211d}"          \
-    "\\x{2124}\\x{2126}\\x{2128}\\x{212a}-\\x{212d}\\x{212f}-\\x{2134}\\x{2139}\\x{213c}-\\x{213f}"                    \
-    "\\x{2145}-\\x{2149}\\x{214e}\\x{2183}\\x{2184}\\x{2c00}-\\x{2c7b}\\x{2c7e}-\\x{2ce4}\\x{2ceb}-\\x{2cee}"          \
-    "\\x{2cf2}\\x{2cf3}\\x{a640}-\\x{a66d}\\x{a680}-\\x{a69b}\\x{a722}-\\x{a76f}\\x{a771}-\\x{a787}"                   \
-    "\\x{a78b}-\\x{a78e}\\x{ab70}-\\x{abbf}\\x{fb00}-\\x{fb06}\\x{fb13}-\\x{fb17}\\x{ff21}-\\x{ff3a}"                  \
-    "\\x{ff41}-\\x{ff5a}\\x{10400}-\\x{1044f}\\x{104b0}-\\x{104d3}\\x{104d8}-\\x{104fb}\\x{10c80}-\\x{10cb2}"          \
+    "A-Za-z\\x{b5}\\x{c0}-\\x{d6}\\x{d8}-\\x{f6}\\x{f8}-\\x{1ba}\\x{1bc}-\\x{"                                         \
+    "1bf}\\x{1c4}-\\x{293}\\x{295}-\\x{2af}"                                                                           \
+    "\\x{370}-\\x{373}\\x{376}\\x{377}\\x{37b}-\\x{37d}\\x{37f}\\x{386}\\x{388}"                                       \
+    "-\\x{38a}\\x{38c}\\x{38e}-\\x{3a1}"                                                                               \
+    "\\x{3a3}-\\x{3f5}\\x{3f7}-\\x{481}\\x{48a}-\\x{52f}\\x{531}-\\x{556}\\x{"                                         \
+    "10a0}-\\x{10c5}\\x{13a0}-\\x{13f5}"                                                                               \
+    "\\x{13f8}-\\x{13fd}\\x{1c90}-\\x{1cba}\\x{1cbd}-\\x{1cbf}\\x{1d00}-\\x{"                                          \
+    "1d2b}\\x{1d6b}-\\x{1d77}"                                                                                         \
+    "\\x{1d79}-\\x{1d9a}\\x{1e00}-\\x{1f15}\\x{1f18}-\\x{1f1d}\\x{1f20}-\\x{"                                          \
+    "1f45}\\x{1f48}-\\x{1f4d}"                                                                                         \
+    "\\x{1f50}-\\x{1f57}\\x{1f59}\\x{1f5b}\\x{1f5d}\\x{1f5f}-\\x{1f7d}\\x{1f80}"                                       \
+    "-\\x{1fb4}\\x{1fb6}-\\x{1fbc}"                                                                                    \
+    "\\x{1fbe}\\x{1fc2}-\\x{1fc4}\\x{1fc6}-\\x{1fcc}\\x{1fd0}-\\x{1fd3}\\x{"                                           \
+    "1fd6}-\\x{1fdb}\\x{1fe0}-\\x{1fec}"                                                                               \
+    "\\x{1ff2}-\\x{1ff4}\\x{1ff6}-\\x{1ffc}\\x{2102}\\x{2107}\\x{210a}-\\x{"                                           \
+    "2113}\\x{2115}\\x{2119}-\\x{211d}"                                                                                \
+    "\\x{2124}\\x{2126}\\x{2128}\\x{212a}-\\x{212d}\\x{212f}-\\x{2134}\\x{2139}"                                       \
+    "\\x{213c}-\\x{213f}"                                                                                              \
+    "\\x{2145}-\\x{2149}\\x{214e}\\x{2183}\\x{2184}\\x{2c00}-\\x{2c7b}\\x{2c7e}"                                       \
+    "-\\x{2ce4}\\x{2ceb}-\\x{2cee}"                                                                                    \
+    "\\x{2cf2}\\x{2cf3}\\x{a640}-\\x{a66d}\\x{a680}-\\x{a69b}\\x{a722}-\\x{"                                           \
+    "a76f}\\x{a771}-\\x{a787}"                                                                                         \
+    "\\x{a78b}-\\x{a78e}\\x{ab70}-\\x{abbf}\\x{fb00}-\\x{fb06}\\x{fb13}-\\x{"                                          \
+    "fb17}\\x{ff21}-\\x{ff3a}"                                                                                         \
+    "\\x{ff41}-\\x{ff5a}\\x{10400}-\\x{1044f}\\x{104b0}-\\x{104d3}\\x{104d8}-"                                         \
+    "\\x{104fb}\\x{10c80}-\\x{10cb2}"                                                                                  \
     "\\x{10cc0}-\\x{10cf2}\\x{118a0}-\\x{118df}\\x{1e900}-\\x{1e943}"
-#define NOT_STOPS "[^(" S "|.,!?\\x{2026}\\x{3002}\\x{ff0c}\\x{3001}\\x{964}\\x{6d4}\\x{60c})]+"
+/* a letter with its case and marks in one class, which is how llama.cpp reads
+ * the classes \p{Lu}, \p{Ll}, ... */
+#define WORDS(digits)                                                                                                  \
+    "[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+(?:" SHORT_ANY_CASE ")?|" digits "| ?[^" S "\\p{L}\\p{N}]+[\\r\\n/]*|" LINES
+/* ideographs as kimi-k2 counts them, characters without a letter among them */
+#define HAN                                                                                                            \
+    "\\x{3400}-\\x{4dbf}\\x{4e00}-\\x{9fff}\\x{f900}-\\x{faff}\\x{20000}-\\x{"                                         \
+    "2a6df}\\x{2a700}-\\x{2ebef}\\x{2f800}-"                                                                           \
+    "\\x{2fa1f}"
+/* Digits in threes from the right; the text before a number belongs to its
+ * first group. */
+#define THREES                                                                                                         \
+    "\\G(?:(?:\\P{N}++|(?<!\\p{N}))\\p{N}{1,2}(?=(?:\\p{N}{3})*+(?!\\p{N}))|"                                          \
+    "\\P{N}*+\\p{N}{3})"
+/* The same of the digits 0 to 9 in a run of number characters: a cut where a
+ * multiple of three follows. AHEAD is such a place; after a group of a longer
+ * number it is one without a look. */
+#define AHEAD "(?=(?:[0-9]{3})++(?![0-9]))"
+#define UP_TO_AHEAD "(?:[^0-9]++(?:[0-9]{1,2}(?![0-9]))?+)*+(?:(?<![0-9])[0-9]{1,2}" AHEAD ")?"
+#define THREES_ASCII                                                                                                   \
+    "\\G(?:(?:(?<=[0-9])|" AHEAD ")[0-9]{3}(?:(?=[0-9])|" UP_TO_AHEAD ")|(?:[0-9]{1,2}(?![0-9]))?" UP_TO_AHEAD ")"
+#define SPACES(n) SPACE "{" n "}(?!" NO_SPACE ")|"
+#define NOT_STOPS                                                                                                      \
+    "[^(" S "|.,!?\\x{2026}\\x{3002}\\x{ff0c}\\x{3001}\\x{964}\\x{6d4}\\x{60c})"                                       \
+    "]+"
 #define MARKS "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~]"
+/* the tilde is a symbol only in the first class here */
+#define MARKS_THEN_WORDS                                                                                               \
+    MARKS "[A-Za-z]+|(?:~|[^\\r\\n\\p{L}\\p{P}\\p{S}])?[\\p{L}\\p{M}]+| "                                              \
+          "?(?:(?!~)[\\p{P}\\p{S}])++[\\r\\n]*|" LINES
 
 enum { MAX_NAMES = 16, MAX_PATTERNS = 6 };
 
-/* Patterns are applied in sequence, each to every piece of the one before: a match is a piece, and so is the text
- * between two matches. */
+/* Patterns are applied in sequence, each to every piece of the one before: a
+ * match is a piece, and so is the text between two matches. */
 typedef struct row {
     const char *name[MAX_NAMES];
     const char *pattern[MAX_PATTERNS];
     bool whole_words; /* a word that is a token is not merged from bytes */
     bool begins;      /* BOS when the file does not say */
+    bool always;      /* BOS whatever the file says: files of the first weeks had a
+                         wrong key */
+    bool marked;      /* pieces are text with marks for spaces, not bytes in the byte
+                         alphabet */
+    bool line_ends;   /* line ends in a row that are a token are not merged */
 } row;
 
 static const row table[] = {
@@ -81,18 +136,57 @@ static const row table[] = {
     {{"gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"}, {CASED("(?:" SHORT_ANY_CASE ")?", "\\p{N}{1,3}")}},
     {{"deepseek-llm"},
      {"[\\r\\n]", SPACE "?[" LISTED_LETTERS "]+",
-      SPACE "?[!-/:-~\\x{ff01}-\\x{ff0f}\\x{ff1a}-\\x{ff5e}\\x{2018}-\\x{201f}\\x{3001}-\\x{3002}]+",
+      SPACE "?[!-/"
+            ":-~\\x{ff01}-\\x{ff0f}\\x{ff1a}-\\x{ff5e}\\x{2018}-\\x{201f}\\x{"
+            "3001}-\\x{3002}]+",
       "(?<!" SPACE ")" SPACE "++\\z", CJK, "\\p{N}+"}},
     {{"deepseek-coder"}, {"[\\r\\n]", SPACE "?\\p{L}+", SPACE "?\\p{P}+", CJK, "\\p{N}"}},
-    /* the tilde is a symbol only in the first class here */
     {{"deepseek-v3", "hunyuan-dense", "joyai-llm"},
-     {"\\p{N}{1,3}", "[\\x{4e00}-\\x{9fa5}\\x{3040}-\\x{30ff}]+",
-      MARKS "[A-Za-z]+|(?:~|[^\\r\\n\\p{L}\\p{P}\\p{S}])?[\\p{L}\\p{M}]+| ?(?:(?!~)[\\p{P}\\p{S}])++[\\r\\n]*|" LINES}},
+     {"\\p{N}{1,3}", "[\\x{4e00}-\\x{9fa5}\\x{3040}-\\x{30ff}]+", MARKS_THEN_WORDS}},
     {{"poro-chat", "bloom", "gpt3-finnish"}, {" ?" NOT_STOPS}},
     {{"viking"}, {" ?" NOT_STOPS, "\\p{N}"}},
     {{"bailingmoe", "bailingmoe2", "llada-moe"},
-     {"'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^" S
-      "\\p{L}\\p{N}]+[\\r\\n]*|" SPACE "*[\\r\\n]|" TAIL}},
+     {"'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+"
+      "|\\p{N}| ?[^" S "\\p{L}\\p{N}]+[\\r\\n]*|" SPACE "*[\\r\\n]|" TAIL}},
+    /* after a blank no line end follows in the same white space, so a long one
+       is searched for it once */
+    {{"jais-2"},
+     {SHORT_ANY_CASE "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^" S
+                     "\\p{L}\\p{N}]+[\\r\\n]*|(?<!(?![\\r\\n])" SPACE ")" SPACE "*[\\r\\n]+|" SPACES("512")
+                         SPACES("256") SPACES("128") SPACES("64") SPACES("32") SPACES("16") SPACES("8") SPACES("4")
+                             SPACES("1,2") SPACE}},
+    {{"exaone-moe"},
+     {SHORT_ANY_CASE "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}\\p{M}*+(?: "
+                     "?\\p{L}\\p{M}*+)*+|\\p{N}| ?[^" S "\\p{L}\\p{N}]+[\\r\\n/]?|" SPACE "*[\\r\\n]|" TAIL}},
+    {{"chameleon"},
+     {"<sentinel:[0-9]+>", "IMGIMG[A-I]{1,4}Z", "[\\t\\n]|    |  ", "\\p{N}", "[\\p{P}!-/:-@\\[-`{-~]", GPT2},
+     .begins = true},
+    {{"tiny_aya", "cohere2moe"}, {THREES, WORDS("\\p{N}{1,3}")}},
+    {{"youtu"},
+     {"[\\x{ac00}-\\x{d7a3}\\x{3131}-\\x{318e}]+|[\\x{3105}-\\x{312f}]+|[\\x{"
+      "4e00}-\\x{9fa5}\\x{3040}-\\x{30ff}]+|"
+      "[\\x{ff01}\\x{2026}\\x{201c}\\x{201d}\\x{2018}\\x{2019}\\x{2014}\\x{"
+      "ff1a}\\x{ff1b}\\x{ff0c}"
+      "\\x{3001}-\\x{303f}\\x{fe30}-\\x{fe4f}]+",
+      WORDS("\\p{N}")},
+     .whole_words = true},
+    {{"superbpe"}, {"\\p{N}+", THREES_ASCII}},
+    {{"kimi-k2"},
+     {"[" HAN "]+|[^\\r\\n\\p{L}\\p{N}]?[^\\P{L}" HAN "]+(?:" SHORT_ANY_CASE ")?|\\p{N}{1,3}| ?[^" S
+      "\\p{L}\\p{N}]+[\\r\\n]*|" LINES}},
+    /* the block of compatibility ideographs begins at U+8C48 there, the
+       character that its first one is composed of */
+    {{"afmoe"},
+     {THREES,
+      "[\\x{e40}-\\x{eff}\\x{1000}-\\x{109f}\\x{1100}-\\x{11ff}\\x{1780}-\\x{"
+      "17ff}\\x{2f00}-\\x{2fdf}"
+      "\\x{3040}-\\x{30ff}\\x{3400}-\\x{4dbf}\\x{4e00}-\\x{faff}\\x{ff65}-\\x{"
+      "ff9f}]+",
+      MARKS_THEN_WORDS}},
+    {{"laguna"}, {"[^\\n]+|\\n+", LLAMA3("\\p{N}|")}},
+    {{"minicpm5"}, {"\\p{N}{1,3}", LLAMA3("\\p{N}+|")}, .whole_words = true},
+    {{"gemma4"}, {"[^\\n]+|\\n+"}, .begins = true, .always = true, .marked = true, .line_ends = true},
+    {{"sarvam-moe"}, {"[^\\n]+|\\n+"}, .marked = true},
     {{"seed-coder"}, {SHORT_ANY_CASE "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^" S "\\p{L}\\p{N}\\r\\n]+|" LINES}},
 };
 enum { N_ROWS = sizeof table / sizeof *table };
@@ -119,7 +213,15 @@ bool geodec__pretoken_begins(const char *name)
     return r && r->begins;
 }
 
-/* ---- compiled ---------------------------------------------------------------------------------------------------- */
+bool geodec__pretoken_always_begins(const char *name)
+{
+    const row *r = find_row(name);
+    return r && r->always;
+}
+
+/* ---- compiled
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 struct geodec__pretoken {
     const char *name;
@@ -185,11 +287,16 @@ void geodec__pretoken_destroy(geodec__pretoken *p)
 
 const char *geodec__pretoken_name(const geodec__pretoken *p) { return p->name; }
 bool geodec__pretoken_whole_words(const geodec__pretoken *p) { return p->row->whole_words; }
+bool geodec__pretoken_line_ends(const geodec__pretoken *p) { return p->row->line_ends; }
+bool geodec__pretoken_marked(const geodec__pretoken *p) { return p->row->marked; }
 
-/* ---- the text that the patterns match ---------------------------------------------------------------------------- */
+/* ---- the text that the patterns match
+ * ----------------------------------------------------------------------------
+ */
 
-/* Characters of Unicode 15 and 15.1, unknown to the PCRE2 of Debian 12 (Unicode 14), are replaced by a character of the
- * same category, the same number of bytes and the same side of every range of the patterns. */
+/* Characters of Unicode 15 and 15.1, unknown to the PCRE2 of Debian 12 (Unicode
+ * 14), are replaced by a character of the same category, the same number of
+ * bytes and the same side of every range of the patterns. */
 typedef struct stand_in {
     uint32_t first, last, as;
 } stand_in;
@@ -203,7 +310,7 @@ enum {
     SYMBOL = 0x1f300
 };
 static const stand_in newer[] = {
-    {0xcf3, 0xcf3, MARK3},      {0xece, 0xece, MARK3},      {0x2ffc, 0x2fff, SYMBOL3},  {0x31ef, 0x31ef, SYMBOL3},
+    {0xcf3, 0xcf3, MARK3},      {0xece, 0xece, 0xec8},      {0x2ffc, 0x2fff, SYMBOL3},  {0x31ef, 0x31ef, SYMBOL3},
     {0x10efd, 0x10eff, MARK4},  {0x1123f, 0x11240, LETTER}, {0x11241, 0x11241, MARK4},  {0x11b00, 0x11b09, COMMA},
     {0x11f00, 0x11f01, MARK4},  {0x11f02, 0x11f02, LETTER}, {0x11f03, 0x11f03, MARK4},  {0x11f04, 0x11f10, LETTER},
     {0x11f12, 0x11f33, LETTER}, {0x11f34, 0x11f3a, MARK4},  {0x11f3e, 0x11f42, MARK4},  {0x11f43, 0x11f4f, COMMA},
@@ -213,7 +320,7 @@ static const stand_in newer[] = {
     {0x1e4ec, 0x1e4ef, MARK4},  {0x1e4f0, 0x1e4f9, NUMBER}, {0x1f6dc, 0x1f6dc, SYMBOL}, {0x1f774, 0x1f776, SYMBOL},
     {0x1f77b, 0x1f77f, SYMBOL}, {0x1f7d9, 0x1f7d9, SYMBOL}, {0x1fa75, 0x1fa77, SYMBOL}, {0x1fa87, 0x1fa88, SYMBOL},
     {0x1faad, 0x1faaf, SYMBOL}, {0x1fabb, 0x1fabd, SYMBOL}, {0x1fabf, 0x1fabf, SYMBOL}, {0x1face, 0x1facf, SYMBOL},
-    {0x1fada, 0x1fadb, SYMBOL}, {0x1fae8, 0x1fae8, SYMBOL}, {0x1faf7, 0x1faf8, SYMBOL}, {0x2b739, 0x2b739, LETTER},
+    {0x1fada, 0x1fadb, SYMBOL}, {0x1fae8, 0x1fae8, SYMBOL}, {0x1faf7, 0x1faf8, SYMBOL}, {0x2b739, 0x2b739, 0x2b738},
     {0x2ebf0, 0x2ee5d, LETTER}, {0x31350, 0x323af, LETTER},
 };
 enum { INVALID = 0x01 };
@@ -243,7 +350,8 @@ static void put_code_point(unsigned char *p, uint32_t c, int n)
     p[0] = (unsigned char)((n == 3 ? 0xe0 : 0xf0) | c);
 }
 
-/* A copy of the text with these replacements if there are any, of the same length in bytes. */
+/* A copy of the text with these replacements if there are any, of the same
+ * length in bytes. */
 static geodec_status seen_by_patterns(const char *text, size_t n, char **copy, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -271,7 +379,9 @@ done:
     return st;
 }
 
-/* ---- splitting --------------------------------------------------------------------------------------------------- */
+/* ---- splitting
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 typedef struct splitter {
     const geodec__pretoken *p;

@@ -7,10 +7,9 @@
 /* Tokens that are found in text before it is split into words: user-defined, control and unknown ones. */
 struct geodec__special {
     int32_t n;
-    int32_t *by_text;    /* [n] ids in byte order of their pieces: those with a common prefix are adjacent */
+    geodec__order by_text;
     int32_t *by_length;  /* [n] ids, the longest first, equal lengths by id: the order of matching */
-    int32_t *rank;       /* [n] index in by_length of by_text[i] */
-    int32_t first[257];  /* range in by_text of each first byte */
+    int32_t *rank;       /* [n] index in by_length of by_text.id[i] */
     uint64_t pair[1024]; /* bit b0 * 256 + b1: some token begins with these two bytes, or is the single byte b0 */
 };
 
@@ -25,17 +24,6 @@ static const unsigned char *piece(const geodec_tokenizer *t, int32_t id)
 }
 
 /* ---- creation --------------------------------------------------------------------------------------------------- */
-
-static int text_order(const void *a, const void *b, void *ctx)
-{
-    const geodec_tokenizer *t = ctx;
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    const int32_t n = t->length[x] < t->length[y] ? t->length[x] : t->length[y];
-    const int c = memcmp(piece(t, x), piece(t, y), (size_t)n);
-    if (c != 0) return c;
-    return t->length[x] != t->length[y] ? (t->length[x] > t->length[y]) - (t->length[x] < t->length[y])
-                                        : (x > y) - (x < y);
-}
 
 static int length_order(const void *a, const void *b, void *ctx)
 {
@@ -59,23 +47,17 @@ geodec_status geodec__special_create(const geodec_tokenizer *t, geodec__special 
     int32_t n = 0;
     for (int32_t id = 0; id < t->n; id++) n += is_special(t->type[id]) && t->length[id] > 0;
     GEODEC_NEW(s, 1);
-    GEODEC_NEW_EACH(n, s->by_text, s->by_length, s->rank);
+    GEODEC_NEW_EACH(n, s->by_length, s->rank);
     GEODEC_NEW(place, t->n);
     for (int32_t id = 0; id < t->n; id++) {
         if (!is_special(t->type[id]) || t->length[id] == 0) continue;
-        s->by_text[s->n] = s->by_length[s->n] = id;
-        s->n++;
+        s->by_length[s->n++] = id;
         set_pairs(s, piece(t, id), t->length[id]);
     }
-    void *ctx = (void *)(uintptr_t)t;
-    qsort_r(s->by_text, (size_t)n, sizeof *s->by_text, text_order, ctx);
-    qsort_r(s->by_length, (size_t)n, sizeof *s->by_length, length_order, ctx);
+    GEODEC_TRY(geodec__order_create(t, s->by_length, n, &s->by_text, err));
+    qsort_r(s->by_length, (size_t)n, sizeof *s->by_length, length_order, (void *)(uintptr_t)t);
     for (int32_t i = 0; i < n; i++) place[s->by_length[i]] = i;
-    for (int32_t i = 0; i < n; i++) s->rank[i] = place[s->by_text[i]];
-    for (int b = 0, i = 0; b <= 256; b++) {
-        while (i < n && piece(t, s->by_text[i])[0] < b) i++;
-        s->first[b] = i;
-    }
+    for (int32_t i = 0; i < n; i++) s->rank[i] = place[s->by_text.id[i]];
     *out = s;
     s = NULL;
 done:
@@ -87,39 +69,19 @@ done:
 void geodec__special_destroy(geodec__special *s)
 {
     if (!s) return;
-    GEODEC_FREE(s->by_text, s->by_length, s->rank, s);
+    geodec__order_free(&s->by_text);
+    GEODEC_FREE(s->by_length, s->rank, s);
 }
 
 /* ---- tokens that occur ------------------------------------------------------------------------------------------- */
-
-/* First of by_text[lo, hi) - all longer than d and alike up to d - whose byte d is at least c. */
-static int32_t lower(const geodec_tokenizer *t, int32_t lo, int32_t hi, int32_t d, int c)
-{
-    while (lo < hi) {
-        const int32_t mid = lo + (hi - lo) / 2;
-        if (piece(t, t->special->by_text[mid])[d] < c)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
 
 /* Marks every token found in the text at p. */
 static bool mark_at(const geodec_tokenizer *t, const unsigned char *p, size_t room, uint8_t *seen)
 {
     const geodec__special *s = t->special;
-    int32_t lo = s->first[p[0]], hi = s->first[p[0] + 1];
+    geodec__prefix at = {0};
     bool any = false;
-    for (int32_t d = 1; lo < hi; d++) {
-        while (lo < hi && t->length[s->by_text[lo]] == d) {
-            seen[s->rank[lo++]] = 1;
-            any = true;
-        }
-        if ((size_t)d >= room) break;
-        lo = lower(t, lo, hi, d, p[d]);
-        hi = lower(t, lo, hi, d, p[d] + 1);
-    }
+    for (int32_t k; (k = geodec__order_next(t, &s->by_text, p, room, &at)) >= 0; any = true) seen[s->rank[k]] = 1;
     return any;
 }
 

@@ -52,6 +52,17 @@ size_t geodec__vocabulary_word_end(const char *text, size_t at, size_t n)
     return n;
 }
 
+size_t geodec__vocabulary_unmark(const char *text, size_t n, char *out)
+{
+    size_t written = 0;
+    for (size_t i = 0; i < n;) {
+        const bool is_mark = n - i >= GEODEC__MARK_BYTES && memcmp(text + i, GEODEC__MARK, GEODEC__MARK_BYTES) == 0;
+        out[written++] = is_mark ? ' ' : text[i];
+        i += is_mark ? GEODEC__MARK_BYTES : 1;
+    }
+    return written;
+}
+
 static geodec_status index_pieces(geodec_tokenizer *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -97,12 +108,47 @@ static geodec_status index_bytes(geodec_tokenizer *t, geodec_err *err)
     return GEODEC_OK;
 }
 
+/* ---- ends of texts and turns ------------------------------------------------------------------------------------- */
+
+static bool is_control_of(const geodec_tokenizer *t, int32_t id, const char *const *word, size_t n_words)
+{
+    return t->type[id] == GEODEC_TOKEN_CONTROL &&
+           geodec__vocabulary_lists(word, n_words, t->bytes + t->at[id], (size_t)t->length[id]);
+}
+
+/* Where calls of tools end a turn, "<|end|>" only ends a message of several in a turn; beside gemma's end of a call of
+ * a tool, "</s>" is text. */
+static geodec_status mark_ends(geodec_tokenizer *t, geodec_err *err)
+{
+    static const char *const ends[] = {GEODEC__TURN_ENDS, "<|EOT|>", "<|END_OF_TURN_TOKEN|>"};
+    static const char *const last[] = {"<|return|>", "<|flush|>"}, *const call[] = {"<|call|>", "<|calls|>"};
+    static const char *const message[] = {"<|end|>"}, *const tool[] = {GEODEC__GEMMA_TOOL}, *const text[] = {"</s>"};
+    geodec_status st = GEODEC_OK;
+    bool has_last = false, has_call = false, has_tool = false;
+    GEODEC_NEW(t->ends, t->n);
+    for (int32_t id = 0; id < t->n; id++) {
+        t->ends[id] = is_control_of(t, id, ends, sizeof ends / sizeof *ends);
+        has_last = has_last || is_control_of(t, id, last, 2);
+        has_call = has_call || is_control_of(t, id, call, 2);
+        has_tool = has_tool || is_control_of(t, id, tool, 1);
+    }
+    for (int32_t id = 0; id < t->n; id++)
+        if ((has_last && has_call && is_control_of(t, id, message, 1)) || (has_tool && is_control_of(t, id, text, 1)))
+            t->ends[id] = 0;
+    if (t->eos >= 0) t->ends[t->eos] = 1;
+    for (int k = 0; k < 2; k++)
+        if (t->other_end[k] >= 0) t->ends[t->other_end[k]] = 1;
+done:
+    return st;
+}
+
 /* ---- creation --------------------------------------------------------------------------------------------------- */
 
+enum { N_SPECIAL = 5 };
 static geodec_status check_arrays(int32_t n, const size_t *len, const float *score, const int32_t *type,
-                                  const int32_t special[3], geodec_err *err)
+                                  const int32_t special[N_SPECIAL], geodec_err *err)
 {
-    static const char *const names[3] = {"bos", "eos", "unknown"};
+    static const char *const names[N_SPECIAL] = {"bos", "eos", "unknown", "eot", "eom"};
     if (n < 1) GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.tokens: the vocabulary is empty");
     for (int32_t i = 0; i < n; i++) {
         if (len[i] > GEODEC__MAX_PIECE)
@@ -113,7 +159,7 @@ static geodec_status check_arrays(int32_t n, const size_t *len, const float *sco
         if (type[i] < GEODEC_TOKEN_NORMAL || type[i] > GEODEC_TOKEN_BYTE)
             GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.token_type: token %d has unknown type %d", i, type[i]);
     }
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < N_SPECIAL; k++)
         if (special[k] < -1 || special[k] >= n)
             GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.%s_token_id: %d is outside the vocabulary of %d", names[k],
                         special[k], n);
@@ -132,8 +178,8 @@ static void digest(geodec_tokenizer *t)
     geodec_sha256_update(&h, t->score, n * sizeof *t->score);
     geodec_sha256_update(&h, t->length, n * sizeof *t->length);
     for (size_t i = 0; i < n; i++) geodec_sha256_update(&h, t->bytes + t->at[i], (size_t)t->length[i]);
-    if (t->bpe || !t->add_bos || t->add_eos || t->strip_after) {
-        const char *pre = t->bpe ? geodec__pretoken_name(t->pre) : "";
+    if (t->bpe || t->unigram || !t->add_bos || t->add_eos || t->strip_after) {
+        const char *pre = t->bpe ? geodec__pretoken_name(t->pre) : t->unigram ? "unigram" : "";
         const int32_t rules[3] = {t->add_bos, t->add_eos, t->strip_after};
         geodec_sha256_update(&h, rules, sizeof rules);
         geodec_sha256_update(&h, pre, strlen(pre) + 1);
@@ -167,12 +213,15 @@ geodec_status geodec__tokenizer_create(const geodec__vocabulary *v, geodec_token
 {
     geodec_status st = GEODEC_OK;
     geodec_tokenizer *t = NULL;
-    GEODEC_TRY(check_arrays(v->n, v->len, v->score, v->type, (const int32_t[3]){v->bos, v->eos, v->unk}, err));
+    const int32_t eot = v->other_end ? v->other_end[0] : -1, eom = v->other_end ? v->other_end[1] : -1;
+    GEODEC_TRY(check_arrays(v->n, v->len, v->score, v->type, (const int32_t[]){v->bos, v->eos, v->unk, eot, eom}, err));
     GEODEC_NEW(t, 1);
     t->n = v->n;
     t->bos = v->bos;
     t->eos = v->eos;
     t->unk = v->unk;
+    t->other_end[0] = eot;
+    t->other_end[1] = eom;
     t->add_bos = v->add_bos;
     t->add_eos = v->add_eos;
     t->add_space_prefix = v->add_space_prefix;
@@ -181,10 +230,13 @@ geodec_status geodec__tokenizer_create(const geodec__vocabulary *v, geodec_token
     GEODEC_TRY(index_pieces(t, err));
     GEODEC_TRY(index_bytes(t, err));
     if (v->pre) {
-        GEODEC_TRY(geodec__bpe_create(t, v, &t->bpe, err));
         GEODEC_TRY(geodec__pretoken_create(v->pre, &t->pre, err));
+        t->byte_letters = !geodec__pretoken_marked(t->pre);
+        GEODEC_TRY(geodec__bpe_create(t, v, &t->bpe, err));
     }
+    if (v->unigram) GEODEC_TRY(geodec__unigram_create(t, &t->unigram, err));
     GEODEC_TRY(geodec__special_create(t, &t->special, err));
+    GEODEC_TRY(mark_ends(t, err));
     digest(t);
     *out = t;
     t = NULL;
@@ -213,9 +265,10 @@ geodec_status geodec_tokenizer_create(int32_t n, const char *const *text, const 
 void geodec_tokenizer_destroy(geodec_tokenizer *t)
 {
     if (!t) return;
-    GEODEC_FREE(t->bytes, t->at, t->length, t->type, t->score, t->slot);
+    GEODEC_FREE(t->bytes, t->at, t->length, t->type, t->score, t->slot, t->ends);
     geodec__bpe_destroy(t->bpe);
     geodec__pretoken_destroy(t->pre);
+    geodec__unigram_destroy(t->unigram);
     geodec__special_destroy(t->special);
     geodec_mem_free(t);
 }
@@ -243,11 +296,4 @@ bool geodec_tokenizer_is_control(const geodec_tokenizer *t, int32_t id)
     return id >= 0 && id < t->n && t->type[id] == GEODEC_TOKEN_CONTROL;
 }
 
-bool geodec_tokenizer_is_end(const geodec_tokenizer *t, int32_t id)
-{
-    static const char *const ends[] = {GEODEC__TURN_ENDS, "<|EOT|>", "<|END_OF_TURN_TOKEN|>"};
-    if (id < 0 || id >= t->n) return false;
-    return id == t->eos ||
-           (t->type[id] == GEODEC_TOKEN_CONTROL &&
-            geodec__vocabulary_lists(ends, sizeof ends / sizeof *ends, t->bytes + t->at[id], (size_t)t->length[id]));
-}
+bool geodec_tokenizer_is_end(const geodec_tokenizer *t, int32_t id) { return id >= 0 && id < t->n && t->ends[id]; }

@@ -32,4 +32,5 @@ $python $make/goldens.py "$build/peer" $out/models/*.gguf data/model/*.gguf $out
 echo "with exact GELU:"
 EXACT_GELU=1 $python $make/goldens.py "$build/peer-gelu" $out/models/*-gemma*.gguf "$build/gelu"
 $python $make/pretoken.py "$build/peer" libcommon/model/tokenizer/pretoken.c $out/tokens
+$python $make/marked.py "$build/peer" $out/tokens
 if [ $# -gt 0 ]; then $python $make/published.py "$1" $out/published; fi

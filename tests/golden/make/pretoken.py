@@ -2,7 +2,7 @@
 
 OUT/pretoken.gguf is a seeded vocabulary of byte pairs, merged from the strings below as wholes, across every place where
 a pre-tokenizer may cut: where one does cut, other tokens come out. OUT/pretoken.json: "strings", and "vectors", groups
-of names with the same ids."""
+of names with the same ids; null stands for the ids that the first group has for the string."""
 import json
 import os
 import random
@@ -27,6 +27,9 @@ STRINGS = [
     "\u00a0a\u00a0\u00a0b", "\u2003wide\u3000space\u2028line\u2029par", "\u200bzero\u200cw\u2060j\ufeff", "\u0085next\u000bvt\u000cff", "\u001c\u001d\u001e\u001fseps\u180e", "\u00ad\u061csoft",
     "\u20ac\u00a3\u00a5 \u2211\u221a\u221e \u2192\u2190 \u2588\u2592 \u00a9\u00ae\u2122", "\u0903\u0b95\u0bcd \u1100\u1161\u11a8", "x\u0338= \u20ddA", "a\u0308\u0301b", "<|im_start|>user\n", "<s>[INST] hi [/INST]</s>", "\ufffd\ufffd a",
     "\u0378\ue000\U000f0000 x", "word\n   indented\n\t mixed\r\n  end   ", "A\u030aB", "1\u0301 2", "\u0967\u0300", "'\u017fx '\u212a", "I'\u017f", "a/b//c /d\n/e", "!\n?\r\n.\n\n", " \u00a0\t", "x\u3000\u3000 y", "12\u4e00\u4e8c34", "\u4e2d\u6587, English\u6df7\u5408 text\u3002",
+    "<sentinel:12> <sentinel:a> IMGIMGABZ IMGIMGJZ IMGIMGABCDEZ x", "a     b      c   d", "x" + " " * 17 + "y" + " " * 40, " " * 9 + "\n" + " " * 7, "e\u0301 b\u0301c d  one two\u0301 three 4 five",
+    "1234567 12 1234567890 x12345y  67\t8", "12\u00b23456\u00b27 1\u0661234 \u0661\u0662\u06631234\u0661 123\u00b2", "a  1 b   12  c    123   d     1234  ", "\u3105\u3106 \u3131\u318e \uff01\u2026\u2018\uff1b \u3001\u3008\ufe30 x",
+    "\u0e01\u0e02a \u0e81b \u1780 \u1000c \ua9e0 \uaa60 \ua960 \uff71\uffa0 \u2f00 \uf900 \ue000z", "a\U0002f800b \U0002a700's \u3400\u3401 \u4e00'S x\ufa6e-\ufa6e \u3005\u3007", "\u0ece\u0e01 \U0002b739\u4e00a", "Merhaba'ya T\u00fcrk'\u00fc", "w\n x\n\n\ny \n\n z",
 ]
 POOL = ("abcXYZ", "  \t\n\r", "0129", "'.,!?-_/~$+<=>^`|\"()", "\u00e9\u00df\u0416\u0436\u01c5\u02b0\u00aa", "\u4e2d\u3042\u30a2\ud55c\u3007", "\u0301\u0308\u093f\u20dd", "\u00b2\u0663\u2160\u09ea",
         "\u00a0\u2003\u3000\u2028\u0085", "\u2026\u20ac\u2211\u3002\uff0c\u060c\U0001f600", "\u200b\u200d\ufeff\u001c\ue000\u0378")
@@ -69,10 +72,12 @@ if __name__ == "__main__":
     peer, table, out = sys.argv[1:]
     strings = all_strings()
     merges = whole_merges(strings)
-    scratch, groups = os.path.join(out, "scratch"), {}
+    scratch, groups, first = os.path.join(out, "scratch"), {}, None
     for name in names_of(table):
         vocabulary(scratch + ".gguf", name, merges)
         ids = tokens(peer, scratch + ".gguf", strings, False, scratch)
+        first = first or ids
+        ids = ids if ids == first else [None if a == b else a for a, b in zip(ids, first)]
         groups.setdefault(json.dumps(ids, separators=(",", ":")), []).append(name)
     vocabulary(os.path.join(out, "pretoken.gguf"), "gpt-2", merges)
     with open(os.path.join(out, "pretoken.json"), "w") as f:

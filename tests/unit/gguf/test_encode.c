@@ -7,13 +7,14 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { N = 64 * 256 };
 
-static const int searched[] = {GEODEC_GGML_Q4_0, GEODEC_GGML_Q4_1,  GEODEC_GGML_Q5_0,
-                               GEODEC_GGML_Q5_1, GEODEC_GGML_Q4_K,  GEODEC_GGML_Q5_K,
-                               GEODEC_GGML_Q6_K, GEODEC_GGML_TQ1_0, GEODEC_GGML_TQ2_0};
+static const int searched[] = {GEODEC_GGML_Q4_0,  GEODEC_GGML_Q4_1,   GEODEC_GGML_Q5_0, GEODEC_GGML_Q5_1,
+                               GEODEC_GGML_Q4_K,  GEODEC_GGML_Q5_K,   GEODEC_GGML_Q6_K, GEODEC_GGML_TQ1_0,
+                               GEODEC_GGML_TQ2_0, GEODEC_GGML_IQ4_XS, GEODEC_GGML_MXFP4};
 enum { N_SEARCHED = sizeof searched / sizeof *searched };
 
 typedef void (*encoder)(const float *src, void *dst, int64_t n);
@@ -52,7 +53,7 @@ Test(gguf_encode, error_on_a_normal_density)
         {GEODEC_GGML_Q5_1, 0.037, 1.08},  {GEODEC_GGML_Q5_0, 0.044, 1.04},  {GEODEC_GGML_Q4_K, 0.075, 1.08},
         {GEODEC_GGML_Q4_1, 0.075, 1.08},  {GEODEC_GGML_Q4_0, 0.088, 1.04},  {GEODEC_GGML_TQ2_0, 0.4361, 1.2},
         {GEODEC_GGML_TQ1_0, 0.4361, 1.2}, {GEODEC_GGML_F16, 2.5e-4, 1.0},   {GEODEC_GGML_BF16, 2e-3, 1.0},
-        {GEODEC_GGML_F32, 0, 1.0},
+        {GEODEC_GGML_F32, 0, 1.0},        {GEODEC_GGML_IQ4_XS, 0.074, 1.08}, {GEODEC_GGML_MXFP4, 0.115, 1.02},
     };
     static float x[N], y[N], plain[N];
     fill_normal(x, N, 1);
@@ -127,7 +128,7 @@ Test(gguf_encode, again)
         {GEODEC_GGML_Q8_0, 1, 0},       {GEODEC_GGML_Q4_0, 1, 0},       {GEODEC_GGML_TQ2_0, 1, 0},
         {GEODEC_GGML_TQ1_0, 1, 0},      {GEODEC_GGML_Q5_0, 0.99, 0.02}, {GEODEC_GGML_Q4_1, 0.99, 0.02},
         {GEODEC_GGML_Q5_1, 0.99, 0.02}, {GEODEC_GGML_Q4_K, 0.8, 0.1},   {GEODEC_GGML_Q5_K, 0.7, 0.2},
-        {GEODEC_GGML_Q6_K, 0.8, 0.3},
+        {GEODEC_GGML_Q6_K, 0.8, 0.3},   {GEODEC_GGML_MXFP4, 1, 0},      {GEODEC_GGML_IQ4_XS, 0.8, 0.2},
     };
     static float x[N], y[N], z[N];
     fill_normal(x, N, 2);
@@ -233,10 +234,52 @@ Test(gguf_encode, refused_values)
             geodec_err_clear(&err);
         }
     }
-    static const int read_only[] = {GEODEC_GGML_Q2_K, GEODEC_GGML_Q3_K, GEODEC_GGML_IQ4_NL};
+    static const int read_only[] = {GEODEC_GGML_Q2_K,    GEODEC_GGML_Q3_K,   GEODEC_GGML_IQ4_NL,  GEODEC_GGML_IQ3_S,
+                                    GEODEC_GGML_IQ2_S,   GEODEC_GGML_IQ2_XS, GEODEC_GGML_IQ3_XXS, GEODEC_GGML_NVFP4,
+                                    GEODEC_GGML_IQ2_XXS, GEODEC_GGML_IQ1_S,  GEODEC_GGML_IQ1_M,   GEODEC_GGML_Q1_0,
+                                    GEODEC_GGML_Q2_0};
     for (size_t k = 0; k < sizeof read_only / sizeof *read_only; k++) {
         cr_assert_eq(geodec_gguf_put_tensor(w, "t", read_only[k], 1, dim, x, &err), GEODEC_UNSUPPORTED);
         geodec_err_clear(&err);
     }
     geodec_gguf_writer_abandon(w);
+}
+
+/* Twelve rows: the error of each is at most that of the peer's blocks. */
+Test(gguf_encode, no_more_error_than_the_peer)
+{
+    static const char *const names[] = {"iq4_xs", "mxfp4"};
+    int64_t shape[8];
+    int dims;
+    double *rows = test_npy(test_shared("golden/types/rows.f32.npy"), shape, &dims);
+    cr_assert(rows && dims == 2);
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        const geodec_ggml_traits *t = geodec_ggml_traits_named(names[k]);
+        char path[100];
+        (void)snprintf(path, sizeof path, "golden/types/%s.f32.npy", names[k]);
+        double *peer = test_npy(test_shared(path), shape, &dims);
+        const int64_t n = shape[1];
+        float *x = geodec_mem_new(n, sizeof *x), *y = geodec_mem_new(n, sizeof *y);
+        double ours = 0, theirs = 0;
+        for (int64_t row = 0; row < shape[0]; row++) {
+            double their_row = 0;
+            for (int64_t i = 0; i < n; i++) {
+                const double e = peer[row * n + i] - rows[row * n + i];
+                x[i] = (float)rows[row * n + i];
+                their_row += e * e;
+            }
+            there_and_back(t, t->encode, x, y, n);
+            const double our_row = squared_error(x, y, n);
+            cr_assert_leq(our_row, their_row * (1 + 1e-9), "%s, row %d: %g, the peer's %g", names[k], (int)row, our_row,
+                          their_row);
+            ours += our_row;
+            theirs += their_row;
+        }
+        (void)printf("%s: rms %g, the peer's %g\n", names[k], sqrt(ours / (double)(shape[0] * n)),
+                     sqrt(theirs / (double)(shape[0] * n)));
+        geodec_mem_free(peer);
+        geodec_mem_free(x);
+        geodec_mem_free(y);
+    }
+    geodec_mem_free(rows);
 }

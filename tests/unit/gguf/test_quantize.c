@@ -152,6 +152,17 @@ Test(gguf_quantize, types_of_other_recipes)
         {"q4_k_m", false, false, 8, "blk.0.ffn_down_exps.weight", GEODEC_GGML_Q8_0},
         {"q4_k_m", false, false, 4, "blk.1.attn_k.weight", GEODEC_GGML_Q4_K},
         {"f32", false, false, 0, "blk.1.attn_q.bias", GEODEC_GGML_F32},
+        {"iq4_xs", false, false, 0, "blk.1.attn_q.weight", GEODEC_GGML_IQ4_XS},
+        {"iq4_xs", false, false, 0, "blk.1.ffn_down.weight", GEODEC_GGML_Q4_0},
+        {"iq4_xs", false, false, 0, "blk.0.ffn_down.weight", GEODEC_GGML_Q5_1},
+        {"iq4_xs", false, false, 0, "output.weight", GEODEC_GGML_Q6_K},
+        {"iq4_xs", false, false, 8, "blk.1.attn_output.weight", GEODEC_GGML_Q5_K},
+        {"mxfp4", false, false, 0, "blk.1.attn_q.weight", GEODEC_GGML_MXFP4},
+        {"mxfp4", false, true, 0, "token_embd.weight", GEODEC_GGML_Q8_0},
+        {"mxfp4", false, false, 4, "blk.1.attn_q.weight", GEODEC_GGML_Q8_0},
+        {"mxfp4", false, false, 4, "blk.1.ffn_down_exps.weight", GEODEC_GGML_MXFP4},
+        {"mxfp4", false, false, 4, "blk.1.ffn_gate_inp.weight", GEODEC_GGML_F32},
+        {"mxfp4", true, false, 4, "blk.1.attn_q.weight", GEODEC_GGML_MXFP4},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         const char *from = write_model("from.gguf", GEODEC_GGML_BF16, cases[k].tied, cases[k].experts);

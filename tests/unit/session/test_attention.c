@@ -139,7 +139,7 @@ static float *rotated_query(const geodec_session *s, const text *t, int64_t p)
     const geodec_model_config *c = &s->model->config;
     float *q = geodec_mem_new(t->q_width, sizeof *q);
     memcpy(q, t->q + p * t->q_width, (size_t)t->q_width * sizeof *q);
-    geodec__rope_apply(s, 0, q, c->n_head, p);
+    geodec__rope_apply(s, &s->model->layer[1], q, c->n_head, p);
     for (int64_t i = 0; i < t->q_width; i++) q[i] *= (float)(1.0 / sqrt((double)c->head_dim));
     return q;
 }

@@ -42,7 +42,8 @@ enum { N_GOLDENS = sizeof goldens / sizeof *goldens };
 static const char *shared(const char *folder, const char *name, const char *suffix)
 {
     char path[200];
-    (void)snprintf(path, sizeof path, "%s/%s%s", folder, name, suffix);
+    const bool prefix = folder[strlen(folder) - 1] == '-';
+    (void)snprintf(path, sizeof path, "%s%s%s%s", folder, prefix ? "" : "/", name, suffix);
     return test_shared(path);
 }
 
@@ -123,6 +124,70 @@ static double logit_error(const char *name, geodec_isa isa)
     const double worst = model_error(m, name, isa, GEODEC_EXACT, NULL);
     geodec_model_close(m);
     return worst;
+}
+
+/* The text of golden/types. */
+static int read_numbers(const char *path, int32_t *ids, int most)
+{
+    FILE *f = fopen(path, "r");
+    int n = 0;
+    cr_assert(f);
+    while (n < most && fscanf(f, "%d", &ids[n]) == 1) n++;
+    (void)fclose(f);
+    return n;
+}
+
+/* A model in every type that came with 2.0.0. The peer's logits are those of the decoded weights in F32, so they are
+ * exact for the file: 1e-4 in exact arithmetic, on every instruction set with the same bits. Fast arithmetic rounds
+ * activations: a wrong scale or sign anywhere makes its relative error larger than 0.1. */
+Test(model_golden, types_of_the_peer)
+{
+    static const char *const types[] = {"iq1_m",   "iq1_s",  "iq2_s", "iq2_xs", "iq2_xxs", "iq3_s",
+                                        "iq3_xxs", "iq4_xs", "mxfp4", "nvfp4",  "q1_0",    "q2_0"};
+    enum { MOST = 64 };
+    int32_t ids[MOST];
+    const int32_t n = read_numbers(test_shared("golden/types/stories260K-rot256.ids"), ids, MOST);
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+        geodec_err err = {0};
+        geodec_model *m = NULL;
+        int64_t shape[8];
+        int dims;
+        test_ok(geodec_model_open(shared("golden/types/stories260K-rot256-", types[k], ".gguf"), &m, &err), &err);
+        double *want = test_npy(shared("golden/types/stories260K-rot256-", types[k], ".logits.npy"), shape, &dims);
+        const int64_t v = geodec_model_configuration(m)->n_vocab;
+        cr_assert(want && dims == 2 && shape[0] == n && shape[1] == v);
+        float *first[GEODEC_ARITHMETICS] = {NULL}, *got = geodec_mem_new(n * v, sizeof *got);
+        double error = 0, size = 0;
+        for (int a = 0; a < GEODEC_ARITHMETICS; a++)
+            for (int isa = GEODEC_ISA_AUTO; isa <= GEODEC_ISA_AVX512; isa++) {
+                if (!geodec_kernels_isa_available((geodec_isa)isa)) continue;
+                geodec_session *s = open_session_of(m, (geodec_isa)isa, (geodec_arithmetic)a);
+                test_ok(geodec_forward(s, &(geodec_batch){.n = n, .token = ids}, got, NULL, &err), &err);
+                geodec_session_destroy(s);
+                if (first[a]) {
+                    cr_assert(memcmp(got, first[a], (size_t)(n * v) * sizeof *got) == 0, "%s on %s", types[k],
+                              geodec_kernels_isa_name((geodec_isa)isa));
+                    continue;
+                }
+                first[a] = geodec_mem_new(n * v, sizeof *got);
+                memcpy(first[a], got, (size_t)(n * v) * sizeof *got);
+            }
+        double worst = 0;
+        for (int64_t i = 0; i < n * v; i++) {
+            const double e = (double)first[GEODEC_FAST][i] - want[i];
+            worst = fmax(worst, fabs((double)first[GEODEC_EXACT][i] - want[i]));
+            error += e * e;
+            size += want[i] * want[i];
+        }
+        (void)printf("%s: exact arithmetic within %g, relative error of fast %g\n", types[k], worst,
+                     sqrt(error / size));
+        cr_assert_lt(worst, 1e-4, "%s: %g", types[k], worst);
+        cr_assert_lt(sqrt(error / size), 0.05, "%s: fast arithmetic is off by %g", types[k], sqrt(error / size));
+        for (int a = 0; a < GEODEC_ARITHMETICS; a++) geodec_mem_free(first[a]);
+        geodec_mem_free(got);
+        geodec_mem_free(want);
+        geodec_model_close(m);
+    }
 }
 
 /* Fast arithmetic on real models: near exact, and the same bits for rows alone, in batches, and on every instruction

@@ -48,7 +48,6 @@ Test(shape, blocks_have_the_deviation_asked_for)
     float *x = geodec_mem_new(N, sizeof *x);
     const geodec_ggml_traits *t;
     for (int k = 0; (t = geodec_ggml_traits_at(k)); k++) {
-        if (!t->encode) continue;
         const geodec__random_blocks b = geodec__shape_random_blocks_of(t->type);
         const int64_t groups = N / b.elements, bytes = b.bytes;
         cr_assert_eq((int64_t)geodec_ggml_bytes(t, N), groups * bytes);
@@ -89,6 +88,13 @@ Test(shape, types_follow_the_mix)
     cr_assert_eq(geodec_quantize_type("q4_0", &own, "token_embd.weight", 2048), GEODEC_GGML_Q4_0);
     cr_assert_eq(geodec_quantize_type("q4_0", &tied, "token_embd.weight", 2048), GEODEC_GGML_Q6_K);
     cr_assert_eq(geodec_quantize_type("f16", &own, "output.weight", 576), GEODEC_GGML_F16);
+    const geodec_quantize_facts shared = {.n_layer = 16, .heads_a_key = 4}, experts = {.n_layer = 16, .n_expert = 32};
+    cr_assert_eq(geodec_quantize_type("iq4_xs", &own, "blk.5.attn_v.weight", 2048), GEODEC_GGML_IQ4_XS);
+    cr_assert_eq(geodec_quantize_type("iq4_xs", &shared, "blk.5.attn_v.weight", 2048), GEODEC_GGML_Q5_K);
+    cr_assert_eq(geodec_quantize_type("iq4_xs", &own, "blk.1.ffn_down.weight", 2048), GEODEC_GGML_Q5_K);
+    cr_assert_eq(geodec_quantize_type("mxfp4", &experts, "blk.1.ffn_up_exps.weight", 2880), GEODEC_GGML_MXFP4);
+    cr_assert_eq(geodec_quantize_type("mxfp4", &experts, "blk.1.ffn_up.7.weight", 2880), GEODEC_GGML_MXFP4);
+    cr_assert_eq(geodec_quantize_type("mxfp4", &experts, "blk.1.attn_q.weight", 2880), GEODEC_GGML_Q8_0);
     cr_assert_eq(geodec_quantize_type("q9", &own, "output.weight", 576), -1);
 }
 
@@ -109,7 +115,8 @@ Test(shape, same_seed_same_file_for_any_thread_count)
 
 Test(shape, models_load_and_stay_finite)
 {
-    static const char *const types[] = {"f32", "f16", "bf16", "q8_0"};
+    static const char *const types[] = {"f32",   "f16",   "bf16",  "q8_0",  "iq4_xs", "mxfp4",
+                                        "nvfp4", "iq3_s", "iq2_s", "iq1_m", "q1_0"};
     geodec_err err = {0};
     const geodec_shape s = small("smollm2-135m");
     for (size_t k = 0; k < sizeof types / sizeof *types; k++) {

@@ -167,6 +167,8 @@ double *test_npy(const char *path, int64_t shape[8], int *ndim)
             out[i] = (double)v;
         } else if (kind == 'f') {
             memcpy(&out[i], raw, 8);
+        } else if (width == '1') {
+            out[i] = raw[0];
         } else if (width == '4') {
             int32_t v;
             memcpy(&v, raw, 4);

@@ -33,7 +33,8 @@ float test_max_abs_diff_f32(const float *a, const float *b, int64_t n);
 void test_ok_at(geodec_status st, const geodec_err *err, const char *file, int line);
 #define test_ok(call, errp) test_ok_at((call), (errp), __FILE__, __LINE__)
 
-/* Reads a little-endian C-order .npy of dtype <f4, <f8, <i4 or <i8 as doubles; *ndim <= 8. Caller frees. NULL = failed.
+/* Reads a little-endian C-order .npy of dtype <f4, <f8, <i4, <i8 or |u1 as doubles; *ndim <= 8. Caller frees. NULL =
+ * failed.
  */
 double *test_npy(const char *path, int64_t shape[8], int *ndim);
 

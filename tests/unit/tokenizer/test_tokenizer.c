@@ -235,6 +235,22 @@ static void check_vectors(const char *name)
 
 Test(tokenizer, llama_spm_vectors) { check_vectors("llama-spm"); }
 Test(tokenizer, gpt_2_vectors) { check_vectors("gpt-2"); }
+/* Vocabularies that are too large for the shared folder, where somebody has put them. */
+Test(tokenizer, vectors_of_other_vocabularies)
+{
+    static const char *const names[] = {"command-r", "deepseek-coder", "deepseek-llm", "falcon",
+                                        "gemma-4",   "llama-bpe",      "mpt",          "phi-3",
+                                        "qwen2",     "qwen35",         "refact",       "starcoder"};
+    int found = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[100];
+        (void)snprintf(path, sizeof path, "models/vocab/ggml-vocab-%s.gguf", names[i]);
+        if (!test_find(path)) continue;
+        check_vectors(names[i]);
+        found++;
+    }
+    if (!found) (void)test_shared("models/vocab/ggml-vocab-gemma-4.gguf");
+}
 
 /* ---- closed cases ----------------------------------------------------------------------------------------------- */
 
