@@ -5,6 +5,7 @@
 #include "session/model_internal.h"
 #include "session/opened.h"
 #include "session/recurrence_states_internal.h"
+#include "session/streamed.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -206,6 +207,32 @@ Test(session_recurrent, a_long_context_forgets_rows)
         geodec_session_destroy(s);
         geodec_session_destroy(whole);
         geodec_mem_free(want);
+        closed(&g);
+    }
+}
+
+/* Experts that are read on demand: a prompt layer by layer in parts, single rows, trees and returns. */
+Test(session_recurrent, streamed_experts)
+{
+    static const char *const mixtures[] = {"lfm2moe-moe", "qwen3next-moe", "qwen35moe-moe"};
+    for (size_t i = 0; i < sizeof mixtures / sizeof *mixtures; i++) {
+        geodec_err err = {0};
+        golden g = opened(mixtures[i]), streamed = g;
+        float *have = geodec_mem_new(TEXT * g.v, sizeof *have);
+        streamed.m = NULL;
+        test_ok(geodec_model_open(path_of(mixtures[i], ".gguf"), &streamed.m, &err), &err);
+        test_ok(geodec_streamed_begin(streamed.m, &(geodec_streaming){.slots = 9}, &err), &err);
+        geodec_session *s = open_session(&streamed, (geodec_session_options){.max_batch = 8, .max_pass = TEXT});
+        test_ok(geodec_forward(s, &(geodec_batch){.n = TEXT, .token = g.text}, have, NULL, &err), &err);
+        same(&g, have, 0, TEXT, mixtures[i]);
+        static const int32_t lengths[] = {45, 20, 0};
+        for (int k = 0; k < 3; k++) {
+            geodec_session_truncate(s, lengths[k]);
+            in_parts(&streamed, s, lengths[k], 1 + 2 * k, k == 1, mixtures[i]);
+        }
+        geodec_session_destroy(s);
+        geodec_model_close(streamed.m);
+        geodec_mem_free(have);
         closed(&g);
     }
 }
