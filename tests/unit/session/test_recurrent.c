@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "geodec/matrix.h"
+#include "io/file.h"
 #include "session/model_internal.h"
 #include "session/opened.h"
 #include "session/recurrence_states_internal.h"
@@ -234,5 +235,43 @@ Test(session_recurrent, streamed_experts)
         geodec_model_close(streamed.m);
         geodec_mem_free(have);
         closed(&g);
+    }
+}
+
+/* Values of a key that do not fit the tensors, or each other. */
+Test(session_recurrent, damaged_keys)
+{
+    static const struct {
+        const char *name, *key;
+        uint32_t value;
+    } list[] = {
+        {"mamba", "mamba.ssm.conv_kernel", 1},        {"mamba", "mamba.ssm.conv_kernel", 5},
+        {"mamba", "mamba.ssm.conv_kernel", 1 << 30},  {"mamba", "mamba.ssm.inner_size", 0},
+        {"mamba", "mamba.ssm.inner_size", 63},        {"mamba", "mamba.ssm.state_size", 17},
+        {"mamba", "mamba.ssm.time_step_rank", 0},     {"mamba", "mamba.ssm.time_step_rank", 3},
+        {"mamba2", "mamba2.ssm.time_step_rank", 3},   {"mamba2", "mamba2.ssm.time_step_rank", 1000},
+        {"mamba2", "mamba2.ssm.group_count", 4},      {"mamba2", "mamba2.ssm.group_count", 0},
+        {"mamba2", "mamba2.ssm.state_size", 1 << 20}, {"qwen35", "qwen35.ssm.group_count", 1},
+        {"qwen35", "qwen35.ssm.group_count", 3},      {"qwen35", "qwen35.ssm.inner_size", 48},
+        {"qwen35", "qwen35.ssm.time_step_rank", 64},  {"lfm2", "lfm2.shortconv.l_cache", 2},
+        {"lfm2", "lfm2.shortconv.l_cache", 0},        {"plamo2", "plamo2.ssm.time_step_rank", 0},
+        {"plamo2", "plamo2.ssm.state_size", 48},      {"plamo2", "plamo2.ssm.time_step_rank", 5},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        geodec_err err = {0};
+        geodec_model *m = NULL;
+        size_t n = 0;
+        char *bytes = NULL;
+        const char *damaged = test_tmp("damaged.gguf");
+        const size_t length = strlen(list[i].key);
+        test_ok(geodec_file_read(path_of(list[i].name, ".gguf"), 1 << 24, &bytes, &n, &err), &err);
+        char *at = memmem(bytes, n, list[i].key, length);
+        cr_assert(at, "%s", list[i].key);
+        memcpy(at + length + 4, &list[i].value, sizeof list[i].value); /* behind its type */
+        FILE *f = fopen(damaged, "wb");
+        cr_assert(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0);
+        cr_assert_neq(geodec_model_open(damaged, &m, &err), GEODEC_OK, "%s = %u", list[i].key, list[i].value);
+        geodec_err_clear(&err);
+        geodec_mem_free(bytes);
     }
 }
