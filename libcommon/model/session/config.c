@@ -649,8 +649,8 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
         geodec__layer *l = &layer[i];
         l->window = slides[i] ? c->window : 0;
         l->rope = !trained || !rotates(a, c, l, i) ? -1 : l->window && c->rope_base_local > 0 ? 1 : 0;
-        l->n_head = heads[i];
-        l->n_kv_head = kv[i];
+        l->n_head = hybrid && heads[i] == 0 ? c->n_head : heads[i];
+        l->n_kv_head = hybrid && (kv[i] == 0 || heads[i] == 0) ? c->n_kv_head : kv[i];
         l->head_dim = l->window ? local_dim : c->head_dim;
         l->v_dim = l->window ? local_v_dim : v_dim;
         l->d_ff = c->n_expert == 0 ? ff[i] / (a->half_length ? 2 : 1) : c->d_ff_dense;
@@ -659,7 +659,7 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
         if (l->n_head == 0 || l->n_kv_head == 0 || l->n_head % l->n_kv_head)
             GEODEC_FAIL(GEODEC_FORMAT, "%s: layer %d has %d heads of queries and %d of keys", k.path, i, l->n_head,
                         l->n_kv_head);
-        if (c->n_expert == 0 && l->d_ff == 0)
+        if (c->n_expert == 0 && l->d_ff == 0 && !hybrid)
             GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: layer %d has no feed-forward", k.path, i);
     }
     return GEODEC_OK;
