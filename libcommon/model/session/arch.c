@@ -876,12 +876,48 @@ bool geodec_arch_at(int i, geodec_architecture *out)
     return a != NULL;
 }
 
+const char *geodec__model_part_beyond(const geodec_model *m)
+{
+    const geodec_model_config *c = &m->config;
+    if (c->layer_norm) return "layer norms";
+    if (c->parallel) return "parallel halves";
+    if (c->plain) return "a feed-forward without a gate";
+    if (c->activation != GEODEC_SILU && c->activation != GEODEC_GELU_TANH) return "an activation of its own";
+    if (c->alibi != 0) return "ALiBi";
+    if (c->qkv_clamp != 0) return "clamped queries";
+    if (c->temperature != 0) return "a temperature by position";
+    if (c->chunks) return "chunks of attention";
+    if (c->value_scale != 0 || c->feed_scale != 0) return "scaled halves";
+    if (c->yarn != 0) return "rotations scaled by YaRN";
+    if (c->rope_dim_local != 0 && c->rope_dim_local != c->rope_dim) return "rotations of other widths";
+    if (c->gating == GEODEC_GATING_CHOSEN || c->route_raw || c->weighed_input) return "a router of its own";
+    if (m->embed_norm.weight || m->positions.data || m->head_bias) return "an entry or a head of its own";
+    for (int32_t i = 0; i < c->n_layer; i++) {
+        const geodec__layer *l = &m->layer[i];
+        if (!l->attn_norm.weight || !l->ffn_norm.weight) return "halves without a norm before them";
+        if (l->q_norm.each || l->k_norm.each || l->attn_norm.bias || l->ffn_norm.bias) return "norms with more weights";
+        if (l->v_norm.weight || l->mixed_norm.weight || l->hidden_norm.weight || l->expert_norm.weight)
+            return "more norms";
+        if (l->attn_gate.data || l->gated_query) return "gates of attention";
+        if (l->sinks) return "sinks of attention";
+        if (l->gate_bias || l->up_bias || l->down_bias || (l->router_bias && !l->expert_place))
+            return "biases of the feed-forward";
+        if (l->stream_scale != 0) return "scaled layers";
+        if (l->rope < 0) return "layers without rotation";
+        if (l->n_head != c->n_head || l->n_kv_head != c->n_kv_head || l->head_dim != c->head_dim ||
+            l->v_dim != l->head_dim || l->kv_layer != i)
+            return "layers of different heads";
+    }
+    return NULL;
+}
+
 const char *geodec__model_peculiarity(const geodec_model *m)
 {
     const geodec_model_config *c = &m->config;
     if (!m->layer) return "weights in integers";
     if (m->store) return "its experts in a store";
     if (strcmp(c->arch, table[0].name) != 0) return c->arch;
+    if (geodec__model_part_beyond(m)) return geodec__model_part_beyond(m);
     if (m->rope_divisor[0] || c->rope_scale != 0 || c->rope_magnitude != 0) return "scaled rotations";
     if (c->attn_scale != 0 || c->attn_softcap != 0 || c->final_softcap != 0) return "scaled or capped attention";
     if (c->embed_scale != 0) return "a scaled embedding";

@@ -157,6 +157,10 @@ static inline bool geodec__recurs(const geodec_model_config *c, int32_t layer)
 /* Whether layer i slides. */
 static inline bool geodec__slides(int32_t period, int32_t layer) { return period == 0 || layer % period < period - 1; }
 
+/* Name of the first part beyond RMS norms, attention with rotations in equal heads, and a gated feed-forward or
+ * experts; NULL: none. What reads weights or the cache by itself (integers, a cache of low rank, factors) has no
+ * others. */
+const char *geodec__model_part_beyond(const geodec_model *m);
 /* NULL when the model is a llama without any addition (which the trainer supports); else the difference. */
 const char *geodec__model_peculiarity(const geodec_model *m);
 

@@ -1,4 +1,5 @@
 #include "session/attnres.h"
+#include "session/arch_internal.h"
 
 #include "base/mem.h"
 #include "session/model_internal.h"
@@ -150,6 +151,8 @@ geodec_status geodec__attnres_create(geodec_session *s, const geodec_attnres *ho
     geodec__attnres *a = NULL;
     GEODEC_TRY(check(how, err));
     if (!geodec_attnres_on(how)) goto done;
+    const char *part = geodec__model_part_beyond(s->model);
+    if (part) GEODEC_THROW(GEODEC_UNSUPPORTED, "residual attention does not support %s", part);
     GEODEC_NEW(a, 1);
     a->how = *how;
     a->stride = geodec__pad(c->d_model);

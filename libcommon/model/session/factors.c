@@ -1,4 +1,5 @@
 #include "session/factors.h"
+#include "session/arch_internal.h"
 
 #include "base/f16.h"
 #include "base/mem.h"
@@ -44,6 +45,8 @@ static geodec_status check_slot(const geodec_model *m, int32_t layer, geodec_slo
                     m->config.n_layer, GEODEC_SLOTS);
     if (m->config.recur_period > 0 || geodec__model_recurs(m))
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "architecture '%s' is not factored", m->config.arch);
+    const char *part = geodec__model_part_beyond(m);
+    if (part) GEODEC_FAIL(GEODEC_UNSUPPORTED, "a model with %s is not factored", part);
     if (!geodec_factors_slot_single(&m->config, slot))
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "slot '%s' holds a matrix of each expert, which is not factored",
                     geodec_factors_slot_name(slot));

@@ -1,4 +1,5 @@
 #include "session/integer_network.h"
+#include "session/arch_internal.h"
 
 #include "base/f16.h"
 #include "base/mem.h"
@@ -220,6 +221,10 @@ static geodec_status check_model(const geodec_model *m, geodec_err *err)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "integer arithmetic needs all experts in memory, from a GGUF file");
     if (m->config.recur_period > 0 || geodec__model_recurs(m))
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "integer arithmetic does not support architecture '%s'", m->config.arch);
+    const char *part = geodec__model_part_beyond(m);
+    if (part)
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "integer arithmetic does not support architecture '%s', which has %s",
+                    m->config.arch, part);
     if (m->low || m->factor_rank > 0)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "integer arithmetic has no factored matrices and no cache of low rank");
     return GEODEC_OK;

@@ -1,4 +1,5 @@
 #include "session/lowkv.h"
+#include "session/arch_internal.h"
 
 #include "base/mem.h"
 #include "session/factors.h"
@@ -27,6 +28,8 @@ static geodec_status check(const geodec_model *m, const geodec_kv_factors *f, ge
     GEODEC_PASS(check_side(&m->config, "keys", f->k_group, f->k_rank, err));
     GEODEC_PASS(check_side(&m->config, "values", f->v_group, f->v_rank, err));
     if (geodec__model_recurs(m)) GEODEC_FAIL(GEODEC_UNSUPPORTED, "a recurrent model has no cache of low rank");
+    const char *part = geodec__model_part_beyond(m);
+    if (part) GEODEC_FAIL(GEODEC_UNSUPPORTED, "a cache of low rank does not support %s", part);
     for (int32_t i = 0; i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
         if (f->k_group && (l->k_bias || l->k_norm.weight))

@@ -1,4 +1,5 @@
 #include "session/rewrite.h"
+#include "session/arch_internal.h"
 
 #include "base/mem.h"
 #include "session/model_internal.h"
@@ -19,6 +20,8 @@ geodec_status geodec_session_rewrite(geodec_session *s, const geodec_rewrite *r,
         if (s->engine) GEODEC_THROW(GEODEC_UNSUPPORTED, "the cache of integer arithmetic cannot be changed");
         if (s->recur) GEODEC_THROW(GEODEC_UNSUPPORTED, "the rows of a recurrent model cannot be changed");
         if (s->model->low) GEODEC_THROW(GEODEC_UNSUPPORTED, "the rows of a cache of low rank cannot be changed");
+        const char *part = geodec__model_part_beyond(s->model);
+        if (part) GEODEC_THROW(GEODEC_UNSUPPORTED, "the rows of a model with %s cannot be changed", part);
         GEODEC_NEW(w, 1);
         w->r = *r;
         GEODEC_NEW_EACH(((int64_t)s->max_batch + r->group) * c->n_kv_head * c->head_dim, w->k, w->v);

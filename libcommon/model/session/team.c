@@ -99,6 +99,11 @@ geodec_session geodec__team_view(const geodec_session *s, geodec__team *t, int w
     v.up_row += place;
     v.down_row += place;
     if (v.low_row) v.low_row += first;
+    if (v.both_row) v.both_row += first;
+    if (v.gating_row) v.gating_row += first;
+    if (v.own_row) v.own_row += first;
+    if (v.entry_row) v.entry_row += first;
+    if (v.place_weight) v.place_weight += place;
     if (v.dense_gate_row) {
         v.dense_gate_row += first;
         v.dense_up_row += first;

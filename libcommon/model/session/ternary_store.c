@@ -1,4 +1,5 @@
 #include "session/ternary_store.h"
+#include "session/arch_internal.h"
 
 #include "base/crc32c.h"
 #include "base/mem.h"
@@ -39,6 +40,8 @@ static geodec_status plan(builder *b, const geodec_ternary_build *o, geodec_err 
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &b->m->config;
     geodec_trit_table *t = &b->table;
+    const char *part = geodec__model_part_beyond(b->m);
+    if (part) GEODEC_THROW(GEODEC_UNSUPPORTED, "ternary experts of a model with %s", part);
     GEODEC_NEW(t->layer, c->n_layer);
     GEODEC_NEW(t->crc, c->n_expert);
     for (int32_t i = 0; i < c->n_layer; i++) {
