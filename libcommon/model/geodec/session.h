@@ -99,13 +99,15 @@ GEODEC_API geodec_status geodec_forward_prefill(geodec_session *s, const int32_t
 /* KV cache. A recurrent layer keeps, beside its state, what each token adds to it: a return computes the state again
  * from the nearest one that is kept.
  *
- * Any length can be returned to, with the same bits afterwards. In a recurrent model whose attention has a window in
- * every layer the session drops the rows that no window sees any more, and what they added to the states, so that its
- * memory does not grow with the context but for 4 bytes a token. It goes back by `back` tokens (of its options), from
- * the end of the last pass with its rejected rows, at once. After a return further back the next pass, save or tail
- * first reads the text again from its start, which takes the time of a prompt and counts as passes; a length of 0 needs
- * nothing. If that fails, the call fails with the error of the pass; length and text are as they were, and the next
- * call tries again. Sessions that were loaded (session_state.h) do the same for lengths before that of the file. */
+ * Any length can be returned to, with the same bits afterwards. Where what all tokens of the context add to the states
+ * would take more than 1 GiB, the session keeps that of the newest ones. In a recurrent model whose attention has a
+ * window in every layer the session also drops the rows that no window sees any more, and what they added to the
+ * states, so that its memory does not grow with the context but for 4 bytes a token. It goes back by `back` tokens (of
+ * its options), from the end of the last pass with its rejected rows, at once. After a return further back the next
+ * pass, save or tail first reads the text again from its start, which takes the time of a prompt and counts as passes;
+ * a length of 0 needs nothing. If that fails, the call fails with the error of the pass; length and text are as they
+ * were, and the next call tries again. Sessions that were loaded (session_state.h) do the same for lengths before that
+ * of the file. */
 GEODEC_API int32_t geodec_session_length(const geodec_session *s);
 GEODEC_API void geodec_session_truncate(geodec_session *s, int32_t length); /* length <= current */
 

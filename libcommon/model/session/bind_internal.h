@@ -43,6 +43,8 @@ geodec_status geodec__bind_feed(geodec__binder *b, int32_t layer, geodec__layer 
 
 /* recurrent_bind.c: a layer of an architecture with recurrent ones. */
 geodec_status geodec__bind_hybrid(geodec__binder *b, int32_t layer, geodec__layer *l) GEODEC_MUST_USE;
+/* GEODEC_UNSUPPORTED unless all recurrent layers have the same sizes. */
+geodec_status geodec__bind_alike(const geodec__layer *layer, int32_t n, geodec_err *err) GEODEC_MUST_USE;
 /* Numbers that the tensor takes when it is bound, beside those of a vector of its first dimension. */
 int64_t geodec__bind_recurrent_floats(const geodec_gguf_tensor *t);
 

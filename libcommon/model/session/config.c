@@ -138,15 +138,16 @@ static geodec_status read_float32(keys *k, const char *suffix, double limit, flo
 static geodec_status read_heads(keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
-    const bool hybrid = k->arch->mixer != GEODEC__MIXER_NONE;
     int32_t each[MAX_LAYERS];
-    GEODEC_PASS(read_each(k, "attention.head_count", hybrid ? 0 : 1, MAX_HEADS, hybrid ? 0 : -1, c, each, &c->n_head));
-    if (c->n_head == 0) { /* no attention: the numbers are not used */
+    const bool hybrid = k->arch->mixer != GEODEC__MIXER_NONE; /* layers may have no attention, and no feed-forward */
+    const int64_t least = hybrid ? 0 : 1;
+    GEODEC_PASS(read_each(k, "attention.head_count", least, MAX_HEADS, hybrid ? 0 : -1, c, each, &c->n_head));
+    GEODEC_PASS(read_each(k, "attention.head_count_kv", least, MAX_HEADS, c->n_head, c, each, &c->n_kv_head));
+    if (c->n_head == 0 || c->n_kv_head == 0) { /* no attention at all: the numbers are not used */
         c->n_head = c->n_kv_head = 1;
         c->head_dim = c->rope_dim = 2;
         return GEODEC_OK;
     }
-    GEODEC_PASS(read_each(k, "attention.head_count_kv", 1, MAX_HEADS, c->n_head, c, each, &c->n_kv_head));
     if (!has(k, "attention.key_length") && c->d_model % c->n_head)
         GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s.attention.head_count': %d does not divide the width %d", k->path,
                     k->arch->name, c->n_head, c->d_model);
@@ -462,8 +463,8 @@ static geodec_status read_experts(keys *k, geodec_model_config *c)
         c->n_expert = 0;
     if (c->n_expert == 0) {
         c->n_expert_used = 0;
-        const bool none = a->mixer != GEODEC__MIXER_NONE; /* there may be no feed-forward */
         int32_t each[MAX_LAYERS];
+        const bool none = a->mixer != GEODEC__MIXER_NONE; /* there may be no feed-forward */
         GEODEC_PASS(read_each(k, "feed_forward_length", none ? 0 : 1, MAX_FF, none ? 0 : -1, c, each, &c->d_ff));
         if (a->half_length) c->d_ff /= 2;
         return GEODEC_OK;
@@ -636,14 +637,14 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
                     (a->global_first ? i % c->window_period != 0 : i % c->window_period < c->window_period - 1);
     if (c->activation == GEODEC_XIELU) GEODEC_PASS(read_xielu(&k, c->n_layer, layer));
     if (a->scale_key && has(&k, "rope.scaling.finetuned")) GEODEC_PASS(geodec_gguf_get_bool(g, k.name, &trained, err));
-    const bool hybrid = a->mixer != GEODEC__MIXER_NONE; /* layers without attention, or without a feed-forward */
-    GEODEC_PASS(read_each(&k, "attention.head_count", hybrid ? 0 : 1, MAX_HEADS, hybrid ? 0 : -1, c, heads, &most));
-    GEODEC_PASS(read_each(&k, "attention.head_count_kv", hybrid ? 0 : 1, MAX_HEADS, c->n_head, c, kv, &most));
+    const bool hybrid = a->mixer != GEODEC__MIXER_NONE; /* what a layer has is said by its tensors */
+    const int64_t least = hybrid ? 0 : 1, must = hybrid ? 0 : -1;
+    GEODEC_PASS(read_each(&k, "attention.head_count", least, MAX_HEADS, must, c, heads, &most));
+    GEODEC_PASS(read_each(&k, "attention.head_count_kv", least, MAX_HEADS, c->n_head, c, kv, &most));
     GEODEC_PASS(read_int(&k, "attention.value_length", 1, MAX_HEAD_DIM, c->head_dim, &v_dim));
     GEODEC_PASS(read_int(&k, "attention.key_length_swa", 1, c->head_dim, c->head_dim, &local_dim));
     GEODEC_PASS(read_int(&k, "attention.value_length_swa", 1, MAX_HEAD_DIM, v_dim, &local_v_dim));
-    if (c->n_expert == 0)
-        GEODEC_PASS(read_each(&k, "feed_forward_length", hybrid ? 0 : 1, MAX_FF, hybrid ? 0 : -1, c, ff, &most));
+    if (c->n_expert == 0) GEODEC_PASS(read_each(&k, "feed_forward_length", least, MAX_FF, must, c, ff, &most));
     for (int32_t i = 0; i < c->n_layer; i++) {
         geodec__layer *l = &layer[i];
         l->window = slides[i] ? c->window : 0;
@@ -654,6 +655,7 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
         l->v_dim = l->window ? local_v_dim : v_dim;
         l->d_ff = c->n_expert == 0 ? ff[i] / (a->half_length ? 2 : 1) : c->d_ff_dense;
         l->kv_layer = i;
+        if (hybrid) continue;
         if (l->n_head == 0 || l->n_kv_head == 0 || l->n_head % l->n_kv_head)
             GEODEC_FAIL(GEODEC_FORMAT, "%s: layer %d has %d heads of queries and %d of keys", k.path, i, l->n_head,
                         l->n_kv_head);

@@ -76,6 +76,16 @@ int64_t geodec__bind_recurrent_floats(const geodec_gguf_tensor *t)
     return 2 * geodec_recurrence_stride(t->dim[0]) * t->dim[1] + 2 * GEODEC__LANES; /* twice: as it is read, and kept */
 }
 
+/* Channels in heads, heads in groups. */
+static geodec_status check_heads(const geodec__binder *b, int64_t heads, int64_t groups, geodec_err *err)
+{
+    const geodec_model_config *c = b->c;
+    if (c->ssm_inner % heads || heads % groups)
+        GEODEC_FAIL(GEODEC_FORMAT, "%d channels are not %lld heads in %lld groups", c->ssm_inner, (long long)heads,
+                    (long long)groups);
+    return GEODEC_OK;
+}
+
 static geodec_status bind_short(geodec__binder *b, int32_t i, geodec__recurrent *l, geodec__matrix *out)
 {
     geodec_err *err = b->err;
@@ -118,6 +128,7 @@ static geodec_status bind_products(geodec__binder *b, int32_t i, geodec__recurre
     const int64_t heads = b->arch->grouped_heads ? c->ssm_rank : c->ssm_inner,
                   rank = b->arch->grouped_heads ? x->dim[1] - 2 * p->r : c->ssm_rank;
     if (rank < 1) GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s' has %lld rows", x->name, (long long)x->dim[1]);
+    GEODEC_PASS(check_heads(b, heads, 1, err));
     p->kind = b->arch->grouped_heads ? GEODEC_RECURRENCE_DECAY : GEODEC_RECURRENCE_SCAN;
     p->share = p->d / heads;
     p->keys = 1;
@@ -142,6 +153,7 @@ static geodec_status bind_selective(geodec__binder *b, int32_t i, geodec__recurr
     if (geodec__bind_find(b, i, "ssm_x.weight")) {
         GEODEC_PASS(bind_products(b, i, l));
     } else {
+        GEODEC_PASS(check_heads(b, c->ssm_rank, c->ssm_groups, err));
         p->share = p->d / c->ssm_rank;
         p->keys = c->ssm_groups;
         p->width = p->d + 2 * p->keys * p->r;
@@ -165,6 +177,7 @@ static geodec_status bind_delta(geodec__binder *b, int32_t i, geodec__recurrent 
     const geodec_model_config *c = b->c;
     geodec_recurrence_shape *p = &l->shape;
     const int64_t d = c->d_model, heads = c->ssm_rank, keys = c->ssm_groups * c->ssm_state;
+    GEODEC_PASS(check_heads(b, heads, c->ssm_groups, err));
     l->how = GEODEC__MIXER_DELTA;
     *p = (geodec_recurrence_shape){.kind = GEODEC_RECURRENCE_DELTA,
                                    .d = c->ssm_inner,
@@ -217,6 +230,9 @@ geodec_status geodec__bind_hybrid(geodec__binder *b, int32_t i, geodec__layer *l
     const bool feeds = geodec__bind_find(b, i, "ffn_down.weight") || geodec__bind_find(b, i, "ffn_gate_inp.weight");
     if (recurs) GEODEC_PASS(bind_recurrent(b, i, l));
     if (attends) {
+        if (l->n_head == 0 || l->n_kv_head == 0 || l->n_head % l->n_kv_head)
+            GEODEC_FAIL(GEODEC_FORMAT, "layer %d attends with %d heads of queries and %d of keys", i, l->n_head,
+                        l->n_kv_head);
         GEODEC_PASS(geodec__bind_attention(b, i, l));
         if (b->arch->ignored_bias == GEODEC__IGNORED_OUTPUT) l->o_bias = NULL;
         if (b->arch->ignored_bias == GEODEC__IGNORED_INPUT) l->q_bias = l->k_bias = l->v_bias = NULL;
@@ -225,4 +241,25 @@ geodec_status geodec__bind_hybrid(geodec__binder *b, int32_t i, geodec__layer *l
     if (feeds) GEODEC_PASS(geodec__bind_feed(b, i, l));
     (void)geodec__bind_find(b, i, mark); /* for its name */
     return recurs || attends || feeds ? GEODEC_OK : geodec__bind_missing(b);
+}
+
+/* Whether two layers have the same sizes: sessions have one set of rows for all. */
+static bool alike(const geodec__recurrent *x, const geodec__recurrent *y)
+{
+    const geodec_recurrence_shape *p = &x->shape, *q = &y->shape;
+    return x->how == y->how && p->kind == q->kind && p->d == q->d && p->r == q->r && p->share == q->share &&
+           p->keys == q->keys && p->taps == q->taps && p->width == q->width && x->in.rows == y->in.rows &&
+           x->gate.rows == y->gate.rows && x->alpha.rows == y->alpha.rows && x->beta.rows == y->beta.rows &&
+           x->x.rows == y->x.rows && x->dt.rows == y->dt.rows && x->dt.cols == y->dt.cols && x->grouped == y->grouped &&
+           x->grouped_beta == y->grouped_beta && x->beside == y->beside;
+}
+
+geodec_status geodec__bind_alike(const geodec__layer *layer, int32_t n, geodec_err *err)
+{
+    int32_t first = 0;
+    while (first < n && !geodec__layer_recurs(&layer[first])) first++;
+    for (int32_t i = first + 1; i < n; i++)
+        if (geodec__layer_recurs(&layer[i]) && !alike(&layer[first].recurrent, &layer[i].recurrent))
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "recurrent layers %d and %d have tensors of other forms", first, i);
+    return GEODEC_OK;
 }

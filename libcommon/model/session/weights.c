@@ -742,6 +742,7 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
     bool dense = c->recur_period > 0;
     for (int32_t i = 0; i < c->n_layer; i++) dense = dense || !m->layer[i].router.data;
     if (!dense) c->d_ff_dense = 0;
+    GEODEC_TRY(geodec__bind_alike(m->layer, c->n_layer, err));
     GEODEC_TRY(refuse_unexpected(&b, m));
 done:
     geodec_mem_free(b.bound);

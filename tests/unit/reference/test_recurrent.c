@@ -5,6 +5,7 @@
 #include "reference/check.h"
 #include "reference/recurrent_internal.h"
 #include "reference/recurrent_operators_internal.h"
+#include "session/model.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -485,9 +486,24 @@ static void model_vjp(const void *ctx, const double *x, int64_t k, const double 
     geodec_reference_point_destroy(p);
 }
 
+/* The session's logits: float32 against float64. */
+static void compare(const geodec_model *m, const int32_t *text, const double *want)
+{
+    geodec_err err = {0};
+    geodec_session *s = NULL;
+    float *have = geodec_mem_new(TEXT * WORDS, sizeof *have);
+    double worst = 0;
+    test_ok(geodec_session_create(m, &(geodec_session_options){.n_ctx = 64}, &s, &err), &err);
+    test_ok(geodec_forward(s, &(geodec_batch){.n = TEXT, .token = text}, have, NULL, &err), &err);
+    for (int64_t k = 0; k < TEXT * WORDS; k++) worst = fmax(worst, fabs((double)have[k] - want[k]));
+    cr_assert_lt(worst, 2e-5, "%g", worst);
+    geodec_session_destroy(s);
+    geodec_mem_free(have);
+}
+
 Test(reference_recurrent, models)
 {
-    static const char *const names[] = {"mamba", "mamba2", "lfm2", "lfm2moe-moe"};
+    static const char *const names[] = {"mamba", "mamba2", "lfm2", "lfm2moe-moe", "plamo2"};
     geodec_linalg_init();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         geodec_err err = {0};
@@ -495,25 +511,28 @@ Test(reference_recurrent, models)
         geodec_reference *r = NULL;
         geodec_matrix want = {0};
         int32_t text[TEXT];
-        FILE *f = fopen(file_of(names[i], ".ids"), "r");
-        cr_assert(f);
-        for (int k = 0; k < TEXT; k++) cr_assert_eq(fscanf(f, "%d", &text[k]), 1);
-        (void)fclose(f);
+        FILE *f = fopen(file_of(names[i], ".ids"), "r"); /* none of plamo2, which the peer cannot build */
+        for (int k = 0; k < TEXT; k++) text[k] = (37 * k + 5) % WORDS;
+        for (int k = 0; f && k < TEXT; k++) cr_assert_eq(fscanf(f, "%d", &text[k]), 1);
         test_ok(geodec_model_open(file_of(names[i], ".gguf"), &m, &err), &err);
         test_ok(geodec_reference_create(m, NULL, &r, &err), &err);
         cr_assert(m->config.n_layer == 2 && m->config.d_model == HIDDEN && m->config.n_vocab == WORDS);
         double *logits = geodec_mem_new(TEXT * WORDS, sizeof *logits), *x = geodec_mem_new(SHORT * HIDDEN, sizeof *x);
         test_ok(geodec_reference_forward(r, text, TEXT, NULL, logits, &err), &err);
-        test_ok(geodec_matrix_read(file_of(names[i], ".logits.npy"), "npy", NULL, &want, &err), &err);
-        double worst = 0;
-        for (int64_t k = 0; k < TEXT * WORDS; k++) worst = fmax(worst, fabs(logits[k] - want.x[k]));
-        (void)fprintf(stderr, "%s: largest difference of the reference from the peer %.2g\n", names[i], worst);
-        cr_assert_lt(worst, 5e-5, "%s: %g", names[i], worst); /* the peer computes in float32 */
+        compare(m, text, logits);
+        if (f) {
+            double worst = 0;
+            test_ok(geodec_matrix_read(file_of(names[i], ".logits.npy"), "npy", NULL, &want, &err), &err);
+            for (int64_t k = 0; k < TEXT * WORDS; k++) worst = fmax(worst, fabs(logits[k] - want.x[k]));
+            (void)fprintf(stderr, "%s: largest difference of the reference from the peer %.2g\n", names[i], worst);
+            cr_assert_lt(worst, 5e-5, "%s: %g", names[i], worst); /* the peer computes in float32 */
+            geodec_matrix_clear(&want);
+            (void)fclose(f);
+        }
         test_ok(geodec_reference_embed(r, text, SHORT, x, &err), &err);
         const check_map map = {names[i], SHORT * HIDDEN, SHORT * WORDS, model_run, model_jvp, model_vjp, r};
         const double e = check_derivatives(&map, x, 2e-6, 1e-6);
         (void)fprintf(stderr, "%s: largest relative error of a directional derivative %.1e\n", names[i], e);
-        geodec_matrix_clear(&want);
         GEODEC_FREE(logits, x);
         geodec_reference_destroy(r);
         geodec_model_close(m);

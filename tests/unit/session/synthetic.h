@@ -101,12 +101,14 @@ static inline geodec_status synthetic_tensor(synthetic_writer *o, const char *na
     if (o->s->resize && strcmp(o->s->resize, name) == 0) rows++;
     const int64_t dim[3] = {cols, rows, count}, n = cols * rows * count;
     const bool norm = strstr(name, "norm") != NULL, bias = strstr(name, ".bias") != NULL,
-               divisor = strncmp(name, "rope_f", 6) == 0, place = strstr(name, "expert_place") != NULL;
+               divisor = strncmp(name, "rope_f", 6) == 0, place = strstr(name, "expert_place") != NULL,
+               rate = strlen(name) > 5 && strcmp(name + strlen(name) - 5, "ssm_a") == 0;
     const float scale = 1.7f / sqrtf((float)cols); /* of a uniform: about unit variance of the product */
     GEODEC_NEW(x, n);
     for (int64_t i = 0; i < n; i++) {
         const float u = (float)(2 * geodec_rng_uniform(&o->rng) - 1);
-        x[i] = place     ? fabsf(u) * 0.999f
+        x[i] = rate      ? -fabsf(u) - 0.05f
+               : place   ? fabsf(u) * 0.999f
                : norm    ? 1.0f + 0.3f * u
                : bias    ? 0.4f * u
                : divisor ? 2.5f + 2.2f * u

@@ -2,9 +2,12 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "geodec/matrix.h"
+#include "io/file.h"
+#include "session/hybrid.h"
 #include "session/model_internal.h"
 #include "session/opened.h"
 #include "session/recurrence_states_internal.h"
+#include "session/streamed.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -13,10 +16,10 @@
 #include <string.h>
 
 /* Files of golden/arch in the shared folder (its README.md): random weights, 48 tokens. */
-static const char *const names[] = {"lfm2",      "lfm2moe-moe",   "mamba",      "mamba2",
-                                    "jamba",     "granitehybrid", "nemotron_h", "nemotron_h_moe",
-                                    "falcon-h1", "qwen3next-moe", "qwen35",     "qwen35moe-moe"};
-enum { NAMES = sizeof names / sizeof *names, TEXT = 48 };
+static const char *const names[] = {"lfm2",          "lfm2moe-moe",   "mamba",          "mamba2",    "jamba",
+                                    "granitehybrid", "nemotron_h",    "nemotron_h_moe", "falcon-h1", "qwen3next-moe",
+                                    "qwen35",        "qwen35moe-moe", "plamo2"};
+enum { NAMES = sizeof names / sizeof *names, PEER = NAMES - 1 /* the peer cannot build plamo2 */, TEXT = 48 };
 
 typedef struct golden {
     geodec_model *m;
@@ -38,20 +41,40 @@ static geodec_session *open_session(const golden *g, geodec_session_options o)
     return opened_session(g->m, o);
 }
 
+/* Logits of the text in one batch. */
+static void read_all(golden *g)
+{
+    geodec_err err = {0};
+    g->v = geodec_model_configuration(g->m)->n_vocab;
+    g->all = geodec_mem_new(TEXT * g->v, sizeof *g->all);
+    geodec_session *s = open_session(g, (geodec_session_options){0});
+    test_ok(geodec_forward(s, &(geodec_batch){.n = TEXT, .token = g->text}, g->all, NULL, &err), &err);
+    geodec_session_destroy(s);
+}
+
+/* A random model (hybrid.h). */
+static golden made(const char *arch, int type)
+{
+    geodec_err err = {0};
+    golden g = {0};
+    const char *path = test_tmp("hybrid.gguf");
+    test_ok(hybrid_write(path, arch, type, &err), &err);
+    test_ok(geodec_model_open(path, &g.m, &err), &err);
+    drawn_text(g.m, 4, g.text, TEXT);
+    read_all(&g);
+    return g;
+}
+
 static golden opened(const char *name)
 {
     geodec_err err = {0};
     golden g = {0};
-    FILE *f = fopen(path_of(name, ".ids"), "r");
-    cr_assert(f);
-    for (int i = 0; i < TEXT; i++) cr_assert_eq(fscanf(f, "%d", &g.text[i]), 1);
-    (void)fclose(f);
     test_ok(geodec_model_open(path_of(name, ".gguf"), &g.m, &err), &err);
-    g.v = geodec_model_configuration(g.m)->n_vocab;
-    g.all = geodec_mem_new(TEXT * g.v, sizeof *g.all);
-    geodec_session *s = open_session(&g, (geodec_session_options){0});
-    test_ok(geodec_forward(s, &(geodec_batch){.n = TEXT, .token = g.text}, g.all, NULL, &err), &err);
-    geodec_session_destroy(s);
+    drawn_text(g.m, 4, g.text, TEXT); /* of plamo2, which has none */
+    FILE *f = fopen(path_of(name, ".ids"), "r");
+    for (int i = 0; f && i < TEXT; i++) cr_assert_eq(fscanf(f, "%d", &g.text[i]), 1);
+    if (f) (void)fclose(f);
+    read_all(&g);
     return g;
 }
 
@@ -64,7 +87,7 @@ static void closed(golden *g)
 /* 1e-4 is the bar of golden/arch: two correct programs differ by about 1e-5. */
 Test(session_recurrent, logits_of_the_peer)
 {
-    for (int i = 0; i < NAMES; i++) {
+    for (int i = 0; i < PEER; i++) {
         geodec_err err = {0};
         golden g = opened(names[i]);
         geodec_matrix want = {0};
@@ -115,72 +138,85 @@ static void in_parts(const golden *g, geodec_session *s, int32_t first, int32_t 
 }
 
 /* Alone, in passes of every size, as trees; on 1 to 3 threads; with every instruction set. */
-Test(session_recurrent, same_bits_in_every_order, .timeout = 300)
+static void check_orders(const golden *g, const char *name)
 {
-    for (int i = 0; i < NAMES; i++) {
-        golden g = opened(names[i]);
-        for (int threads = 1; threads <= 3; threads++) {
-            geodec_err err = {0};
-            geodec_pool *pool = NULL;
-            if (threads > 1) test_ok(geodec_pool_create(threads, &pool, &err), &err);
-            for (int isa = GEODEC_ISA_SCALAR; isa <= GEODEC_ISA_AVX512; isa++) {
-                if (!geodec_kernels_isa_available((geodec_isa)isa)) continue;
-                for (int32_t size = 1; size <= TEXT; size += size < 6 ? 1 : 7) {
+    for (int threads = 1; threads <= 3; threads++) {
+        geodec_err err = {0};
+        geodec_pool *pool = NULL;
+        if (threads > 1) test_ok(geodec_pool_create(threads, &pool, &err), &err);
+        for (int isa = GEODEC_ISA_SCALAR; isa <= GEODEC_ISA_AVX512; isa++) {
+            if (!geodec_kernels_isa_available((geodec_isa)isa)) continue;
+            for (int32_t size = 1; size <= TEXT; size += size < 6 ? 1 : 7)
+                for (int tree = 0; tree < 2 && (1 + tree) * size <= 64; tree++) {
                     char what[80];
-                    (void)snprintf(what, sizeof what, "%s, %d threads, set %d, %d rows", names[i], threads, isa, size);
-                    for (int tree = 0; tree < 2; tree++) {
-                        if (tree && 2 * size > 64) continue;
-                        geodec_session *s = open_session(
-                            &g, (geodec_session_options){.isa = (geodec_isa)isa, .pool = pool, .n_ctx = 128});
-                        in_parts(&g, s, 0, size, tree, what);
-                        geodec_session_destroy(s);
-                    }
+                    (void)snprintf(what, sizeof what, "%s, %d threads, set %d, %d rows", name, threads, isa, size);
+                    geodec_session *s =
+                        open_session(g, (geodec_session_options){.isa = (geodec_isa)isa, .pool = pool, .n_ctx = 128});
+                    in_parts(g, s, 0, size, tree, what);
+                    geodec_session_destroy(s);
                 }
-            }
-            geodec_pool_destroy(pool);
         }
-        closed(&g);
+        geodec_pool_destroy(pool);
     }
 }
 
 /* Returns to earlier lengths, and files. */
-Test(session_recurrent, returns_and_files)
+static void check_returns(const golden *g, const char *name)
+{
+    geodec_err err = {0};
+    geodec_session *s = open_session(g, (geodec_session_options){0}), *t = open_session(g, (geodec_session_options){0});
+    geodec_session_text got = {0};
+    const char *file = test_tmp("recurrent.state");
+    static const int32_t lengths[] = {47, 44, 31, 30, 2, 1, 0, 17};
+    in_parts(g, s, 0, 9, false, name);
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+        geodec_session_truncate(s, lengths[k]);
+        in_parts(g, s, lengths[k], 5, k % 2, name);
+    }
+    geodec_session_truncate(s, 20);
+    int32_t text[TEXT];
+    memcpy(text, g->text, sizeof text);
+    test_ok(geodec_session_save(s, file, &(geodec_session_text){text, 20, 20}, &err), &err);
+    test_ok(geodec_session_load(t, file, &got, &err), &err);
+    in_parts(g, t, 20, 4, true, name);
+    in_parts(g, s, 20, 3, false, name);
+    geodec_session_truncate(t, 12); /* before the file: the text is read again */
+    in_parts(g, t, 12, 6, false, name);
+    geodec_mem_free(got.token);
+    geodec_session_destroy(s);
+    geodec_session_destroy(t);
+}
+
+Test(session_recurrent, same_bits_in_every_order, .timeout = 300)
 {
     for (int i = 0; i < NAMES; i++) {
-        geodec_err err = {0};
         golden g = opened(names[i]);
-        geodec_session *s = open_session(&g, (geodec_session_options){0}),
-                       *t = open_session(&g, (geodec_session_options){0});
-        geodec_session_text got = {0};
-        const char *file = test_tmp("recurrent.state");
-        in_parts(&g, s, 0, 9, false, names[i]);
-        static const int32_t lengths[] = {47, 44, 31, 30, 2, 1, 0, 17};
-        for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
-            geodec_session_truncate(s, lengths[k]);
-            in_parts(&g, s, lengths[k], 5, k % 2, names[i]);
-        }
-        geodec_session_truncate(s, 20);
-        test_ok(geodec_session_save(s, file, &(geodec_session_text){g.text, 20, 20}, &err), &err);
-        test_ok(geodec_session_load(t, file, &got, &err), &err);
-        in_parts(&g, t, 20, 4, true, names[i]);
-        in_parts(&g, s, 20, 3, false, names[i]);
-        geodec_session_truncate(t, 12); /* before the file: the text is read again */
-        in_parts(&g, t, 12, 6, false, names[i]);
-        geodec_mem_free(got.token);
-        geodec_session_destroy(s);
-        geodec_session_destroy(t);
+        check_orders(&g, names[i]);
+        check_returns(&g, names[i]);
         closed(&g);
     }
+}
+
+/* Heads, states and ranks that are no whole vectors, in two types of weights. */
+Test(session_recurrent, same_bits_of_random_models, .timeout = 300)
+{
+    for (int i = 0; i < N_HYBRIDS; i++)
+        for (int packed = 0; packed < 2; packed++) {
+            golden g = made(hybrids[i], packed ? GEODEC_GGML_F16 : GEODEC_GGML_F32);
+            check_orders(&g, hybrids[i]);
+            check_returns(&g, hybrids[i]);
+            closed(&g);
+        }
 }
 
 /* A log that holds the newest rows alone: a return further back reads the text again. */
 Test(session_recurrent, a_long_context_forgets_rows)
 {
     enum { LONG = 700 };
-    static const char *const few[] = {"mamba", "mamba2"};
+    static const char *const few[] = {"mamba", "qwen35"};
     for (int i = 0; i < 2; i++) {
         geodec_err err = {0};
-        golden g = opened(few[i]);
+        golden g = made(few[i], GEODEC_GGML_F32);
         int32_t text[LONG];
         float *want = geodec_mem_new(2 * g.v, sizeof *want), *have = want + g.v;
         for (int32_t k = 0; k < LONG; k++) text[k] = g.text[k % TEXT];
@@ -207,5 +243,69 @@ Test(session_recurrent, a_long_context_forgets_rows)
         geodec_session_destroy(whole);
         geodec_mem_free(want);
         closed(&g);
+    }
+}
+
+/* Experts that are read on demand: a prompt layer by layer in parts, single rows, trees and returns. */
+Test(session_recurrent, streamed_experts)
+{
+    static const char *const mixtures[] = {"lfm2moe-moe", "qwen3next-moe", "qwen35moe-moe"};
+    for (size_t i = 0; i < sizeof mixtures / sizeof *mixtures; i++) {
+        geodec_err err = {0};
+        golden g = opened(mixtures[i]), streamed = g;
+        float *have = geodec_mem_new(TEXT * g.v, sizeof *have);
+        streamed.m = NULL;
+        test_ok(geodec_model_open(path_of(mixtures[i], ".gguf"), &streamed.m, &err), &err);
+        test_ok(geodec_streamed_begin(streamed.m, &(geodec_streaming){.slots = 9}, &err), &err);
+        geodec_session *s = open_session(&streamed, (geodec_session_options){.max_batch = 8, .max_pass = TEXT});
+        test_ok(geodec_forward(s, &(geodec_batch){.n = TEXT, .token = g.text}, have, NULL, &err), &err);
+        same(&g, have, 0, TEXT, mixtures[i]);
+        static const int32_t lengths[] = {45, 20, 0};
+        for (int k = 0; k < 3; k++) {
+            geodec_session_truncate(s, lengths[k]);
+            in_parts(&streamed, s, lengths[k], 1 + 2 * k, k == 1, mixtures[i]);
+        }
+        geodec_session_destroy(s);
+        geodec_model_close(streamed.m);
+        geodec_mem_free(have);
+        closed(&g);
+    }
+}
+
+/* Values of a key that do not fit the tensors, or each other. */
+Test(session_recurrent, damaged_keys)
+{
+    static const struct {
+        const char *name, *key;
+        uint32_t value;
+    } list[] = {
+        {"mamba", "mamba.ssm.conv_kernel", 1},        {"mamba", "mamba.ssm.conv_kernel", 5},
+        {"mamba", "mamba.ssm.conv_kernel", 1 << 30},  {"mamba", "mamba.ssm.inner_size", 0},
+        {"mamba", "mamba.ssm.inner_size", 63},        {"mamba", "mamba.ssm.state_size", 17},
+        {"mamba", "mamba.ssm.time_step_rank", 0},     {"mamba", "mamba.ssm.time_step_rank", 3},
+        {"mamba2", "mamba2.ssm.time_step_rank", 3},   {"mamba2", "mamba2.ssm.time_step_rank", 1000},
+        {"mamba2", "mamba2.ssm.group_count", 4},      {"mamba2", "mamba2.ssm.group_count", 0},
+        {"mamba2", "mamba2.ssm.state_size", 1 << 20}, {"qwen35", "qwen35.ssm.group_count", 1},
+        {"qwen35", "qwen35.ssm.group_count", 3},      {"qwen35", "qwen35.ssm.inner_size", 48},
+        {"qwen35", "qwen35.ssm.time_step_rank", 64},  {"lfm2", "lfm2.shortconv.l_cache", 2},
+        {"lfm2", "lfm2.shortconv.l_cache", 0},        {"plamo2", "plamo2.ssm.time_step_rank", 0},
+        {"plamo2", "plamo2.ssm.state_size", 48},      {"plamo2", "plamo2.ssm.time_step_rank", 5},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        geodec_err err = {0};
+        geodec_model *m = NULL;
+        size_t n = 0;
+        char *bytes = NULL;
+        const char *damaged = test_tmp("damaged.gguf");
+        const size_t length = strlen(list[i].key);
+        test_ok(geodec_file_read(path_of(list[i].name, ".gguf"), 1 << 24, &bytes, &n, &err), &err);
+        char *at = memmem(bytes, n, list[i].key, length);
+        cr_assert(at, "%s", list[i].key);
+        memcpy(at + length + 4, &list[i].value, sizeof list[i].value); /* behind its type */
+        FILE *f = fopen(damaged, "wb");
+        cr_assert(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0);
+        cr_assert_neq(geodec_model_open(damaged, &m, &err), GEODEC_OK, "%s = %u", list[i].key, list[i].value);
+        geodec_err_clear(&err);
+        geodec_mem_free(bytes);
     }
 }
