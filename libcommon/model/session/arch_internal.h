@@ -137,9 +137,9 @@ typedef struct geodec__arch {
     bool recurrent;     /* recurrence.rank, recurrence.period, expert_route: model.h */
 } geodec__arch;
 
-/* The rows with recurrent layers. */
-extern const geodec__arch geodec__arch_recurrent[];
-extern const size_t geodec__arch_recurrents;
+/* The rows of mixtures, and those with recurrent layers. */
+extern const geodec__arch geodec__arch_mixture[], geodec__arch_recurrent[];
+extern const size_t geodec__arch_mixtures, geodec__arch_recurrents;
 
 typedef struct geodec_architecture {
     const char *name, *models, *differs; /* as above */

@@ -1,4 +1,5 @@
-/* Internal: how the tensors of a file are bound to their places (weights.c), for files that bind parts of a layer. */
+/* Internal: how the tensors of a file are bound to their places (bind.c); weights.c and recurrent_bind.c bind the parts
+ * of a layer. */
 #ifndef GEODEC_MODEL_BIND_INTERNAL_H
 #define GEODEC_MODEL_BIND_INTERNAL_H
 
@@ -30,12 +31,33 @@ const geodec_gguf_tensor *geodec__bind_find(geodec__binder *b, int32_t layer, co
 void geodec__bind_mark(const geodec__binder *b, const geodec_gguf_tensor *t);
 /* The error for the tensor that was looked for last. */
 geodec_status geodec__bind_missing(const geodec__binder *b) GEODEC_MUST_USE;
-/* Shape, and that values of the type can be read. */
+/* Shape ([cols][rows][count]), and that values of the type can be read. */
 geodec_status geodec__bind_shape(const geodec__binder *b, const geodec_gguf_tensor *t, int64_t cols, int64_t rows,
-                                 geodec_err *err) GEODEC_MUST_USE;
-/* A matrix of cols inputs and rows outputs. */
-geodec_status geodec__bind_matrix(geodec__binder *b, int32_t layer, const char *suffix, int64_t cols, int64_t rows,
-                                  geodec__matrix *out) GEODEC_MUST_USE;
+                                 int64_t count, geodec_err *err) GEODEC_MUST_USE;
+/* cols inputs, rows outputs, count matrices in one tensor (experts; 1 otherwise). */
+geodec_status geodec__bind_matrices(geodec__binder *b, int32_t layer, const char *suffix, int64_t cols, int64_t rows,
+                                    int64_t count, geodec__matrix *out) GEODEC_MUST_USE;
+/* Decoded to float32. A missing one stays NULL unless it is required. */
+geodec_status geodec__bind_vector(geodec__binder *b, geodec__presence presence, int32_t layer, const char *suffix,
+                                  int64_t n, const float **out) GEODEC_MUST_USE;
+/* count rows of n numbers, each padded. */
+geodec_status geodec__bind_rows(geodec__binder *b, geodec__presence p, int32_t layer, const char *suffix, int64_t n,
+                                int64_t count, const float **out) GEODEC_MUST_USE;
+/* A bias, which any matrix may have, unless the row says that it must. */
+geodec_status geodec__bind_bias(geodec__binder *b, int32_t layer, const char *name, int64_t n,
+                                const float **out) GEODEC_MUST_USE;
+/* The norm `name` of rows of `width` numbers, of heads of `head` (0: of none): one vector for the row, one for every
+ * head, one for each head, or a factor for each head. plain: ones stand for the vector. */
+geodec_status geodec__bind_norm(geodec__binder *b, geodec__presence presence, bool plain, int32_t layer,
+                                const char *name, int64_t width, int64_t head, geodec__norm *out) GEODEC_MUST_USE;
+/* A norm of the stream. given: its name, or several of which the first that is there counts; NULL: `otherwise`; "":
+ * there is none. */
+geodec_status geodec__bind_stream_norm(geodec__binder *b, int32_t layer, const char *given, const char *otherwise,
+                                       geodec__norm *out) GEODEC_MUST_USE;
+/* Whether a name of n bytes is among those of a list, apart by blanks. */
+bool geodec__bind_listed(const char *list, const char *name, size_t n);
+/* Of a tensor by the architecture's row, from its name without ".weight". */
+geodec__presence geodec__bind_presence(const geodec__arch *a, const char *name);
 /* The norm before a layer's mixer, attention with it, and the feed-forward with its norms. */
 geodec_status geodec__bind_entry(geodec__binder *b, int32_t layer, geodec__layer *l) GEODEC_MUST_USE;
 geodec_status geodec__bind_attention(geodec__binder *b, int32_t layer, geodec__layer *l) GEODEC_MUST_USE;

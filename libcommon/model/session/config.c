@@ -1,171 +1,47 @@
 /* Reads and limits every hyper-parameter. The keys are named after the architecture: "llama.block_count". */
 #include "recurrence/recurrence.h"
-#include "session/arch_internal.h"
+#include "session/keys_internal.h"
 #include "session/model_internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Beyond any published model, and small enough that no product below overflows 64 bits. */
-enum {
-    MAX_LAYERS = 1024,
-    MAX_WIDTH = 1 << 17,
-    MAX_HEADS = 1 << 12,
-    MAX_HEAD_DIM = 1 << 12,
-    MAX_FF = 1 << 20,
-    MAX_CONTEXT = 1 << 24,
-    MAX_VOCAB = 1 << 24,
-    MAX_EXPERTS = 1 << 12,
-    KEY = 128
-};
-
-typedef struct keys {
-    const geodec_gguf *g;
-    const char *path;
-    const geodec__arch *arch;
-    geodec_err *err;
-    char name[KEY]; /* the current key, for messages */
-} keys;
-
-/* Whether the file has <architecture>.<suffix>. */
-static bool has(keys *k, const char *suffix)
-{
-    (void)snprintf(k->name, sizeof k->name, "%s.%s", k->arch->name, suffix);
-    return geodec_gguf_has(k->g, k->name);
-}
-
-static geodec_status missing(const char *path, const char *key, geodec_err *err)
-{
-    GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s' is missing", path, key);
-}
-
-/* The integer of the current key. One for each layer is read where all are equal: converters write both forms. */
-static geodec_status read_equal(keys *k, int64_t *v)
+static geodec_status read_heads(geodec__keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
-    int64_t n;
-    bool same;
-    if (geodec_gguf_array_length(k->g, k->name, &n, NULL) != GEODEC_OK)
-        return geodec_gguf_get_i64(k->g, k->name, v, err);
-    GEODEC_PASS(geodec_gguf_array_same(k->g, k->name, v, &same, err));
-    if (!same && k->arch->mixer != GEODEC__MIXER_NONE) { /* 0 in layers without such a part */
-        int32_t all[MAX_LAYERS];
-        *v = 0;
-        if (n > MAX_LAYERS) GEODEC_FAIL(GEODEC_LIMIT, "%s: key '%s': %lld values", k->path, k->name, (long long)n);
-        GEODEC_PASS(geodec_gguf_array_i32(k->g, k->name, all, n, err));
-        for (int64_t i = 0; i < n; i++)
-            if (all[i] > *v) *v = all[i];
-        return GEODEC_OK;
-    }
-    if (!same)
-        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': %lld values that are not all equal are not supported", k->path,
-                    k->name, (long long)n);
-    return GEODEC_OK;
-}
-
-/* An integer from lo to hi; a missing key is an error when otherwise < 0, else gives that value. */
-static geodec_status read_int(keys *k, const char *suffix, int64_t lo, int64_t hi, int64_t otherwise, int32_t *out)
-{
-    geodec_err *err = k->err;
-    int64_t v;
-    if (!has(k, suffix)) {
-        if (otherwise < 0) GEODEC_PASS(missing(k->path, k->name, err));
-        *out = (int32_t)otherwise;
-        return GEODEC_OK;
-    }
-    GEODEC_PASS(read_equal(k, &v));
-    if (v < lo || v > hi)
-        GEODEC_FAIL(v > hi ? GEODEC_LIMIT : GEODEC_FORMAT, "%s: key '%s': %lld is outside %lld to %lld", k->path,
-                    k->name, (long long)v, (long long)lo, (long long)hi);
-    *out = (int32_t)v;
-    return GEODEC_OK;
-}
-
-/* An integer for each layer, all the same or one each; 0 in place of one of another kind. *most: the largest. */
-static geodec_status read_each(keys *k, const char *suffix, int64_t lo, int64_t hi, int64_t otherwise,
-                               const geodec_model_config *c, int32_t *each, int32_t *most)
-{
-    geodec_err *err = k->err;
-    const int32_t layers = c->n_layer + c->n_layer_next;
-    int64_t n;
-    *most = 0;
-    if (!has(k, suffix) || geodec_gguf_array_length(k->g, k->name, &n, NULL) != GEODEC_OK) {
-        GEODEC_PASS(read_int(k, suffix, lo, hi, otherwise, most));
-        for (int32_t i = 0; i < layers; i++) each[i] = *most;
-        return GEODEC_OK;
-    }
-    if (n < c->n_layer || n > MAX_LAYERS)
-        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %lld values for %d layers", k->path, k->name, (long long)n, layers);
-    GEODEC_PASS(geodec_gguf_array_i32(k->g, k->name, each, n, err));
-    for (int32_t i = 0; i < c->n_layer; i++) {
-        if (each[i] != 0 && (each[i] < lo || each[i] > hi))
-            GEODEC_FAIL(each[i] > hi ? GEODEC_LIMIT : GEODEC_FORMAT,
-                        "%s: key '%s': %d of layer %d is outside %lld to %lld", k->path, k->name, each[i], i,
-                        (long long)lo, (long long)hi);
-        if (each[i] > *most) *most = each[i];
-    }
-    if (*most < lo) GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': all values are zero", k->path, k->name);
-    return GEODEC_OK;
-}
-
-/* A number in 0 .. limit, 0 only when `otherwise` is 0. otherwise: the value of a missing key; < 0: the key is
- * required. */
-static geodec_status read_float(keys *k, const char *suffix, double limit, double otherwise, double *out)
-{
-    geodec_err *err = k->err;
-    double v;
-    if (!has(k, suffix)) {
-        if (otherwise < 0) GEODEC_PASS(missing(k->path, k->name, err));
-        *out = otherwise;
-        return GEODEC_OK;
-    }
-    GEODEC_PASS(geodec_gguf_get_f64(k->g, k->name, &v, err));
-    if (!((v > 0 || (v == 0 && otherwise == 0)) && v <= limit))
-        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %g is outside 0 to %g", k->path, k->name, v, limit);
-    *out = v;
-    return GEODEC_OK;
-}
-
-static geodec_status read_float32(keys *k, const char *suffix, double limit, float otherwise, float *out)
-{
-    double v;
-    const geodec_status st = read_float(k, suffix, limit, (double)otherwise, &v);
-    if (st == GEODEC_OK) *out = (float)v;
-    return st;
-}
-
-static geodec_status read_heads(keys *k, geodec_model_config *c)
-{
-    geodec_err *err = k->err;
-    int32_t each[MAX_LAYERS];
+    int32_t each[GEODEC__MAX_LAYERS];
     const bool hybrid = k->arch->mixer != GEODEC__MIXER_NONE; /* layers may have no attention, and no feed-forward */
     const int64_t least = hybrid ? 0 : 1;
-    GEODEC_PASS(read_each(k, "attention.head_count", least, MAX_HEADS, hybrid ? 0 : -1, c, each, &c->n_head));
-    GEODEC_PASS(read_each(k, "attention.head_count_kv", least, MAX_HEADS, c->n_head, c, each, &c->n_kv_head));
+    GEODEC_PASS(
+        geodec__key_each(k, "attention.head_count", least, GEODEC__MAX_HEADS, hybrid ? 0 : -1, c, each, &c->n_head));
+    GEODEC_PASS(
+        geodec__key_each(k, "attention.head_count_kv", least, GEODEC__MAX_HEADS, c->n_head, c, each, &c->n_kv_head));
     if (c->n_head == 0 || c->n_kv_head == 0) { /* no attention at all: the numbers are not used */
         c->n_head = c->n_kv_head = 1;
         c->head_dim = c->rope_dim = 2;
         return GEODEC_OK;
     }
-    if (!has(k, "attention.key_length") && c->d_model % c->n_head)
+    if (!geodec__key_has(k, "attention.key_length") && c->d_model % c->n_head)
         GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s.attention.head_count': %d does not divide the width %d", k->path,
                     k->arch->name, c->n_head, c->d_model);
-    GEODEC_PASS(read_int(k, "attention.key_length", 1, MAX_HEAD_DIM, c->d_model / c->n_head, &c->head_dim));
-    if (c->head_dim > MAX_HEAD_DIM) GEODEC_FAIL(GEODEC_LIMIT, "%s: heads of %d dimensions", k->path, c->head_dim);
-    GEODEC_PASS(read_int(k, "rope.dimension_count", 2, c->head_dim, c->head_dim, &c->rope_dim));
+    GEODEC_PASS(
+        geodec__key_int(k, "attention.key_length", 1, GEODEC__MAX_HEAD_DIM, c->d_model / c->n_head, &c->head_dim));
+    if (c->head_dim > GEODEC__MAX_HEAD_DIM)
+        GEODEC_FAIL(GEODEC_LIMIT, "%s: heads of %d dimensions", k->path, c->head_dim);
+    GEODEC_PASS(geodec__key_int(k, "rope.dimension_count", 2, c->head_dim, c->head_dim, &c->rope_dim));
     if (c->rope_dim % 2) GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %d is odd", k->path, k->name, c->rope_dim);
     return GEODEC_OK;
 }
 
 /* Positions of several axes are for images; those of a text are equal. */
-static geodec_status refuse_sections(keys *k)
+static geodec_status refuse_sections(geodec__keys *k)
 {
     enum { MOST = 4 };
     geodec_err *err = k->err;
     int32_t part[MOST] = {0};
     int64_t n;
-    if (k->arch->sections || !has(k, "rope.dimension_sections")) return GEODEC_OK;
+    if (k->arch->sections || !geodec__key_has(k, "rope.dimension_sections")) return GEODEC_OK;
     GEODEC_PASS(geodec_gguf_array_length(k->g, k->name, &n, err));
     if (n > MOST) GEODEC_FAIL(GEODEC_LIMIT, "%s: key '%s': %lld sections", k->path, k->name, (long long)n);
     GEODEC_PASS(geodec_gguf_array_i32(k->g, k->name, part, n, err));
@@ -175,31 +51,31 @@ static geodec_status refuse_sections(keys *k)
 }
 
 /* Factor of the scores, soft-cap, clamp, ALiBi. */
-static geodec_status read_scores(keys *k, geodec_model_config *c)
+static geodec_status read_scores(geodec__keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
     double scale = a->attn_scale;
-    if (a->scale_key) GEODEC_PASS(read_float(k, "attention.scale", 1e6, 0, &c->attn_scale));
+    if (a->scale_key) GEODEC_PASS(geodec__key_float(k, "attention.scale", 1e6, 0, &c->attn_scale));
     if (a->attn_scale != 0 && a->attn_scale != 1)
-        GEODEC_PASS(read_float(k, "attention.output_scale", 1e6, scale, &scale));
+        GEODEC_PASS(geodec__key_float(k, "attention.output_scale", 1e6, scale, &scale));
     if (c->attn_scale == 0) c->attn_scale = scale;
     if (a->scale_by_width) c->attn_scale = 1.0 / c->head_dim;
     if (c->attn_scale == 0 && a->layers_of_wide_scale == c->n_layer)
         c->attn_scale = 1 / sqrt((double)(c->d_model / c->n_head));
     if (a->capped_attention)
-        GEODEC_PASS(read_float32(k, "attn_logit_softcapping", 1e6, a->attn_softcap, &c->attn_softcap));
-    if (a->clamped) GEODEC_PASS(read_float32(k, "attention.clamp_kqv", 1e6, 0, &c->qkv_clamp));
+        GEODEC_PASS(geodec__key_float32(k, "attn_logit_softcapping", 1e6, a->attn_softcap, &c->attn_softcap));
+    if (a->clamped) GEODEC_PASS(geodec__key_float32(k, "attention.clamp_kqv", 1e6, 0, &c->qkv_clamp));
     if (a->layers_of_alibi == 0 || a->layers_of_alibi == c->n_layer) c->alibi = a->alibi;
-    if (c->alibi < 0) GEODEC_PASS(read_float32(k, "attention.max_alibi_bias", 64, 0, &c->alibi));
-    GEODEC_PASS(read_float32(k, "attention.value_scale", 1e6, 0, &c->value_scale));
+    if (c->alibi < 0) GEODEC_PASS(geodec__key_float32(k, "attention.max_alibi_bias", 64, 0, &c->alibi));
+    GEODEC_PASS(geodec__key_float32(k, "attention.value_scale", 1e6, 0, &c->value_scale));
     if (c->value_scale == 1) c->value_scale = 0;
     c->gate_softplus = a->gate_softplus;
     return GEODEC_OK;
 }
 
 /* The factor of queries by position. */
-static geodec_status read_temperature(keys *k, geodec_model_config *c)
+static geodec_status read_temperature(geodec__keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     int32_t length = 0;
@@ -211,28 +87,29 @@ static geodec_status read_temperature(keys *k, geodec_model_config *c)
         c->temperature_still = true;
         return GEODEC_OK;
     }
-    GEODEC_PASS(read_float(k, "attention.temperature_scale", 1e6, 0, &c->temperature));
-    GEODEC_PASS(read_int(k, "rope.scaling.original_context_length", 1, MAX_CONTEXT, c->n_ctx, &length));
-    GEODEC_PASS(read_int(k, "attention.temperature_length", 0, MAX_CONTEXT, length, &c->temperature_length));
+    GEODEC_PASS(geodec__key_float(k, "attention.temperature_scale", 1e6, 0, &c->temperature));
+    GEODEC_PASS(geodec__key_int(k, "rope.scaling.original_context_length", 1, GEODEC__MAX_CONTEXT, c->n_ctx, &length));
+    GEODEC_PASS(
+        geodec__key_int(k, "attention.temperature_length", 0, GEODEC__MAX_CONTEXT, length, &c->temperature_length));
     if (c->temperature_length == 0) c->temperature_length = length;
     return GEODEC_OK;
 }
 
 /* Windows of sliding layers, and which layers slide. */
-static geodec_status read_windows(keys *k, geodec_model_config *c)
+static geodec_status read_windows(geodec__keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
     static const char pattern[] = "attention.sliding_window_pattern";
     if (a->windows == GEODEC__NEVER || (a->layers_of_windows > 0 && a->layers_of_windows != c->n_layer))
         return GEODEC_OK;
-    GEODEC_PASS(read_int(k, "attention.sliding_window", 0, INT32_MAX, a->default_window, &c->window));
+    GEODEC_PASS(geodec__key_int(k, "attention.sliding_window", 0, INT32_MAX, a->default_window, &c->window));
     if (c->window == 0 && a->windows == GEODEC__ALWAYS)
         GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': architecture '%s' needs a window", k->path, k->name, a->name);
     if (c->window > 0 && a->fixed_window > 0) c->window = a->fixed_window;
     c->chunks = a->chunks;
     c->window_period = a->window_period;
-    if (!has(k, pattern)) return GEODEC_OK;
+    if (!geodec__key_has(k, pattern)) return GEODEC_OK;
     if (c->window == 0)
         GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s' without '%s.attention.sliding_window'", k->path, k->name, a->name);
     int64_t n;
@@ -241,20 +118,20 @@ static geodec_status read_windows(keys *k, geodec_model_config *c)
         c->window_period = -1;
         return GEODEC_OK;
     }
-    return read_int(k, pattern, 0, MAX_LAYERS, a->window_period, &c->window_period);
+    return geodec__key_int(k, pattern, 0, GEODEC__MAX_LAYERS, a->window_period, &c->window_period);
 }
 
 /* The ramp of YaRN (Peng et al. 2023): pairs of fewer than one turn in the original context are scaled, those of more
  * than 32 are not. */
-static geodec_status read_yarn(keys *k, geodec_model_config *c, double factor, double *magnitude)
+static geodec_status read_yarn(geodec__keys *k, geodec_model_config *c, double factor, double *magnitude)
 {
     geodec_err *err = k->err;
     double fast, slow, many, part = 0;
     int32_t context;
-    GEODEC_PASS(read_int(k, "rope.scaling.original_context_length", 1, MAX_CONTEXT, c->n_ctx, &context));
-    GEODEC_PASS(read_float(k, "rope.scaling.yarn_beta_fast", 1e6, 32, &fast));
-    GEODEC_PASS(read_float(k, "rope.scaling.yarn_beta_slow", 1e6, 1, &slow));
-    GEODEC_PASS(read_float(k, "rope.scaling.yarn_log_multiplier", 1e6, 0, &many));
+    GEODEC_PASS(geodec__key_int(k, "rope.scaling.original_context_length", 1, GEODEC__MAX_CONTEXT, c->n_ctx, &context));
+    GEODEC_PASS(geodec__key_float(k, "rope.scaling.yarn_beta_fast", 1e6, 32, &fast));
+    GEODEC_PASS(geodec__key_float(k, "rope.scaling.yarn_beta_slow", 1e6, 1, &slow));
+    GEODEC_PASS(geodec__key_float(k, "rope.scaling.yarn_log_multiplier", 1e6, 0, &many));
     const double base = 2 * log(c->rope_base), turns = (double)context / (2 * 3.14159265358979323846);
     c->yarn = 1;
     c->yarn_low = floor(c->rope_dim * log(turns / fast) / base);
@@ -269,52 +146,52 @@ static geodec_status read_yarn(keys *k, geodec_model_config *c, double factor, d
 }
 
 /* Base, scaling, magnitude. The divisors are tensors (weights.c). */
-static geodec_status read_rope(keys *k, geodec_model_config *c)
+static geodec_status read_rope(geodec__keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
     const char *kind = "linear"; /* the format's default */
     double factor, magnitude, alpha;
     GEODEC_PASS(refuse_sections(k));
-    GEODEC_PASS(read_float(k, "rope.freq_base", 1e12, 10000, &c->rope_base));
-    GEODEC_PASS(read_float(k, "rope.scaling.alpha", 1e6, 0, &alpha));
+    GEODEC_PASS(geodec__key_float(k, "rope.freq_base", 1e12, 10000, &c->rope_base));
+    GEODEC_PASS(geodec__key_float(k, "rope.scaling.alpha", 1e6, 0, &alpha));
     if (alpha > 0) c->rope_base *= pow(alpha, c->head_dim / (c->head_dim - 2.0));
     if (a->rope_base_local > 0)
-        GEODEC_PASS(read_float(k, "rope.freq_base_swa", 1e12, a->rope_base_local, &c->rope_base_local));
+        GEODEC_PASS(geodec__key_float(k, "rope.freq_base_swa", 1e12, a->rope_base_local, &c->rope_base_local));
     if (a->local_unscaled) c->rope_base_local = c->rope_base;
     if (c->rope_base_local > 0)
-        GEODEC_PASS(read_int(k, "rope.dimension_count_swa", 2, c->head_dim, c->rope_dim, &c->rope_dim_local));
+        GEODEC_PASS(geodec__key_int(k, "rope.dimension_count_swa", 2, c->head_dim, c->rope_dim, &c->rope_dim_local));
     if (a->half_rotated) c->rope_dim = c->rope_dim / 4 * 2;
-    if (has(k, "rope.scaling.type")) GEODEC_PASS(geodec_gguf_get_str(k->g, k->name, &kind, err));
+    if (geodec__key_has(k, "rope.scaling.type")) GEODEC_PASS(geodec_gguf_get_str(k->g, k->name, &kind, err));
     const bool linear = strcmp(kind, "linear") == 0, none = strcmp(kind, "none") == 0, yarn = strcmp(kind, "yarn") == 0,
                two = strcmp(kind, "longrope") == 0 && a->divisors == GEODEC__DIVISORS_TWO;
     if (!linear && !none && !two && !yarn)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': scaling '%.40s' is not supported", k->path, k->name, kind);
-    GEODEC_PASS(read_float(k, "rope.scale_linear", 1e6, 0, &factor)); /* the older name */
-    GEODEC_PASS(read_float(k, "rope.scaling.factor", 1e6, factor, &factor));
+    GEODEC_PASS(geodec__key_float(k, "rope.scale_linear", 1e6, 0, &factor)); /* the older name */
+    GEODEC_PASS(geodec__key_float(k, "rope.scaling.factor", 1e6, factor, &factor));
     if (factor != 0 && factor != 1) {
         if (two)
             GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': a factor of %g contradicts scaling 'longrope'", k->path,
                         k->name, factor);
         if (linear || yarn) c->rope_scale = 1 / factor;
     }
-    GEODEC_PASS(read_float(k, "rope.scaling.attn_factor", 1e3, 0, &magnitude));
+    GEODEC_PASS(geodec__key_float(k, "rope.scaling.attn_factor", 1e3, 0, &magnitude));
     if (yarn) GEODEC_PASS(read_yarn(k, c, factor, &magnitude));
     if (magnitude != 1) c->rope_magnitude = (float)magnitude;
     if (a->divisors == GEODEC__DIVISORS_TWO)
-        GEODEC_PASS(
-            read_int(k, "rope.scaling.original_context_length", 1, MAX_CONTEXT, c->n_ctx, &c->rope_n_ctx_original));
+        GEODEC_PASS(geodec__key_int(k, "rope.scaling.original_context_length", 1, GEODEC__MAX_CONTEXT, c->n_ctx,
+                                    &c->rope_n_ctx_original));
     return GEODEC_OK;
 }
 
 /* Gating, groups, weights. */
-static geodec_status read_gating(keys *k, geodec_model_config *c)
+static geodec_status read_gating(geodec__keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
     int32_t gating = 0, groups;
     bool norm = !a->keep_weights;
-    if (!a->fixed_gating) GEODEC_PASS(read_int(k, "expert_gating_func", 0, INT32_MAX, 0, &gating));
+    if (!a->fixed_gating) GEODEC_PASS(geodec__key_int(k, "expert_gating_func", 0, INT32_MAX, 0, &gating));
     if (gating == 0) gating = a->gating > 0 ? (int32_t)a->gating : GEODEC_GATING_SOFTMAX;
     if (gating > GEODEC_GATING_CHOSEN)
         GEODEC_FAIL(GEODEC_UNSUPPORTED,
@@ -322,20 +199,20 @@ static geodec_status read_gating(keys *k, geodec_model_config *c)
                     "chosen, are)",
                     k->path, k->name, gating);
     c->gating = (geodec_gating)gating;
-    GEODEC_PASS(read_int(k, "expert_group_count", 0, GEODEC__EXPERT_GROUPS, 0, &groups));
+    GEODEC_PASS(geodec__key_int(k, "expert_group_count", 0, GEODEC__EXPERT_GROUPS, 0, &groups));
     if (groups > 1) {
         if (c->n_expert % groups || c->n_expert / groups < 2)
             GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %d experts are not %d equal groups of two or more", k->path,
                         k->name, c->n_expert, groups);
-        GEODEC_PASS(read_int(k, "expert_group_used_count", 1, groups, -1, &c->n_expert_group_used));
+        GEODEC_PASS(geodec__key_int(k, "expert_group_used_count", 1, groups, -1, &c->n_expert_group_used));
         if (c->n_expert_group_used * (c->n_expert / groups) < c->n_expert_used)
             GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %d groups have fewer than %d experts", k->path, k->name,
                         c->n_expert_group_used, c->n_expert_used);
         c->n_expert_group = groups;
     }
     if (!a->fixed_weights) {
-        if (has(k, "expert_weights_norm")) GEODEC_PASS(geodec_gguf_get_bool(k->g, k->name, &norm, err));
-        GEODEC_PASS(read_float32(k, "expert_weights_scale", 1e6, 0, &c->expert_scale));
+        if (geodec__key_has(k, "expert_weights_norm")) GEODEC_PASS(geodec_gguf_get_bool(k->g, k->name, &norm, err));
+        GEODEC_PASS(geodec__key_float32(k, "expert_weights_scale", 1e6, 0, &c->expert_scale));
     }
     c->expert_keep_weights = !norm || c->gating == GEODEC_GATING_CHOSEN;
     if (c->expert_scale == 1) c->expert_scale = 0;
@@ -346,82 +223,66 @@ static geodec_status read_gating(keys *k, geodec_model_config *c)
 }
 
 /* Width of the shared network, and which layers have experts. */
-static geodec_status read_dense_parts(keys *k, geodec_model_config *c)
+static geodec_status read_dense_parts(geodec__keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
     int32_t count = 0, length = 0, dense = 0;
-    GEODEC_PASS(read_int(k, "feed_forward_length", 0, MAX_FF, 0, &dense));
+    GEODEC_PASS(geodec__key_int(k, "feed_forward_length", 0, GEODEC__MAX_FF, 0, &dense));
     if (a->shared == GEODEC__SHARED_FFN) {
         c->d_ff_shared = a->own_input ? c->d_model : dense;
     } else if (a->shared != GEODEC__SHARED_NONE) {
-        GEODEC_PASS(
-            read_int(k, "expert_shared_count", 0, MAX_EXPERTS, a->shared == GEODEC__SHARED_PRODUCT ? 1 : 0, &count));
-        GEODEC_PASS(read_int(k, "expert_shared_feed_forward_length", 0, MAX_FF, 0, &length));
+        GEODEC_PASS(geodec__key_int(k, "expert_shared_count", 0, GEODEC__MAX_EXPERTS,
+                                    a->shared == GEODEC__SHARED_PRODUCT ? 1 : 0, &count));
+        GEODEC_PASS(geodec__key_int(k, "expert_shared_feed_forward_length", 0, GEODEC__MAX_FF, 0, &length));
         int64_t width = length;
         if (a->shared == GEODEC__SHARED_COUNT && length == 0) width = (int64_t)count * c->d_ff;
         if (a->shared == GEODEC__SHARED_ONE && length == 0) width = c->d_ff;
         if (a->shared == GEODEC__SHARED_PRODUCT) width = (int64_t)count * (length > 0 ? length : c->d_ff);
         if (a->shared == GEODEC__SHARED_DENSE && length == 0) {
-            GEODEC_PASS(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &length));
+            GEODEC_PASS(geodec__key_int(k, "feed_forward_length", 1, GEODEC__MAX_FF, -1, &length));
             width = length;
         }
-        if (width > MAX_FF)
+        if (width > GEODEC__MAX_FF)
             GEODEC_FAIL(GEODEC_LIMIT, "%s: key '%s': %lld numbers of shared experts are more than %d", k->path, k->name,
-                        (long long)width, (int)MAX_FF);
+                        (long long)width, (int)GEODEC__MAX_FF);
         c->d_ff_shared = (int32_t)width;
     }
     c->d_ff_dense = dense; /* of the layers without a router */
-    if (a->recurrent) GEODEC_PASS(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &c->d_ff_dense));
-    if (a->dense_layers) GEODEC_PASS(read_int(k, "leading_dense_block_count", 0, c->n_layer, 0, &c->n_dense));
-    if (a->dense_steps) GEODEC_PASS(read_int(k, "interleave_moe_layer_step", 0, c->n_layer, 0, &c->expert_step));
+    if (a->recurrent) GEODEC_PASS(geodec__key_int(k, "feed_forward_length", 1, GEODEC__MAX_FF, -1, &c->d_ff_dense));
+    if (a->dense_layers) GEODEC_PASS(geodec__key_int(k, "leading_dense_block_count", 0, c->n_layer, 0, &c->n_dense));
+    if (a->dense_steps) GEODEC_PASS(geodec__key_int(k, "interleave_moe_layer_step", 0, c->n_layer, 0, &c->expert_step));
     if (c->expert_step == 1) c->expert_step = 0;
     if (c->n_dense > 0 || c->expert_step > 0)
-        GEODEC_PASS(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &c->d_ff_dense));
+        GEODEC_PASS(geodec__key_int(k, "feed_forward_length", 1, GEODEC__MAX_FF, -1, &c->d_ff_dense));
     return GEODEC_OK;
 }
 
-/* One of n words; a missing key gives the first. */
-static geodec_status read_word(keys *k, const char *suffix, const char *const *word, int n, int *out)
-{
-    geodec_err *err = k->err;
-    const char *text;
-    *out = 0;
-    if (!has(k, suffix)) return GEODEC_OK;
-    GEODEC_PASS(geodec_gguf_get_str(k->g, k->name, &text, err));
-    for (int i = 0; i < n; i++)
-        if (strcmp(text, word[i]) == 0) {
-            *out = i;
-            return GEODEC_OK;
-        }
-    GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': '%.40s' is not supported", k->path, k->name, text);
-}
-
 /* PERSPECTIVE models: recurrences, and the choice of experts. */
-static geodec_status read_recurrence(keys *k, geodec_model_config *c)
+static geodec_status read_recurrence(geodec__keys *k, geodec_model_config *c)
 {
     static const char *const routes[] = {"softmax", "mod", "angle"}, *const places[] = {"post", "pre"};
     geodec_err *err = k->err;
     int route, place;
     double least = 0;
     if (!k->arch->recurrent) return GEODEC_OK;
-    GEODEC_PASS(read_int(k, "recurrence.rank", 0, GEODEC_RECURRENCE_RANK, -1, &c->recur_rank));
-    GEODEC_PASS(read_int(k, "recurrence.period", 1, MAX_LAYERS, -1, &c->recur_period));
-    if (has(k, "recurrence.log_decay_min")) GEODEC_PASS(geodec_gguf_get_f64(k->g, k->name, &least, err));
+    GEODEC_PASS(geodec__key_int(k, "recurrence.rank", 0, GEODEC_RECURRENCE_RANK, -1, &c->recur_rank));
+    GEODEC_PASS(geodec__key_int(k, "recurrence.period", 1, GEODEC__MAX_LAYERS, -1, &c->recur_period));
+    if (geodec__key_has(k, "recurrence.log_decay_min")) GEODEC_PASS(geodec_gguf_get_f64(k->g, k->name, &least, err));
     if (!(least <= 0 && least > -80))
         GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %g is outside -80 to 0", k->path, k->name, least);
     c->recur_log_decay_min = (float)least;
-    GEODEC_PASS(read_word(k, "expert_route", routes, 3, &route));
-    GEODEC_PASS(read_word(k, "expert_route_at", places, 2, &place));
-    if (has(k, "expert_lattice")) {
+    GEODEC_PASS(geodec__key_word(k, "expert_route", routes, 3, &route));
+    GEODEC_PASS(geodec__key_word(k, "expert_route_at", places, 2, &place));
+    if (geodec__key_has(k, "expert_lattice")) {
         int64_t n, product = 1;
         GEODEC_PASS(geodec_gguf_array_length(k->g, k->name, &n, err));
         if (n != GEODEC_TORUS_AXES)
             GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %lld axes, not %d", k->path, k->name, (long long)n,
                         GEODEC_TORUS_AXES);
         GEODEC_PASS(geodec_gguf_array_i32(k->g, k->name, c->expert_lattice, n, err));
-        for (int a = 0; a < GEODEC_TORUS_AXES && product <= MAX_EXPERTS; a++)
-            product *= c->expert_lattice[a] > 0 ? c->expert_lattice[a] : MAX_EXPERTS + 1;
+        for (int a = 0; a < GEODEC_TORUS_AXES && product <= GEODEC__MAX_EXPERTS; a++)
+            product *= c->expert_lattice[a] > 0 ? c->expert_lattice[a] : GEODEC__MAX_EXPERTS + 1;
         if (product != c->n_expert)
             GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': not a lattice of %d experts", k->path, k->name, c->n_expert);
     }
@@ -434,28 +295,28 @@ static geodec_status read_recurrence(keys *k, geodec_model_config *c)
 }
 
 /* Recurrent layers other than the decay recurrence. */
-static geodec_status read_recurrent(keys *k, geodec_model_config *c)
+static geodec_status read_recurrent(geodec__keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     const geodec__mixer how = k->arch->mixer;
     if (how == GEODEC__MIXER_NONE) return GEODEC_OK;
     if (how == GEODEC__MIXER_SHORT)
-        return read_int(k, "shortconv.l_cache", 2, GEODEC_RECURRENCE_TAPS, -1, &c->ssm_taps);
-    GEODEC_PASS(read_int(k, "ssm.conv_kernel", 2, GEODEC_RECURRENCE_TAPS, -1, &c->ssm_taps));
-    GEODEC_PASS(read_int(k, "ssm.inner_size", 1, MAX_WIDTH, -1, &c->ssm_inner));
-    GEODEC_PASS(read_int(k, "ssm.state_size", 1, GEODEC_RECURRENCE_RANK, -1, &c->ssm_state));
-    GEODEC_PASS(read_int(k, "ssm.time_step_rank", 1, MAX_WIDTH, -1, &c->ssm_rank));
-    GEODEC_PASS(read_int(k, "ssm.group_count", 0, MAX_HEADS, 0, &c->ssm_groups));
+        return geodec__key_int(k, "shortconv.l_cache", 2, GEODEC_RECURRENCE_TAPS, -1, &c->ssm_taps);
+    GEODEC_PASS(geodec__key_int(k, "ssm.conv_kernel", 2, GEODEC_RECURRENCE_TAPS, -1, &c->ssm_taps));
+    GEODEC_PASS(geodec__key_int(k, "ssm.inner_size", 1, GEODEC__MAX_WIDTH, -1, &c->ssm_inner));
+    GEODEC_PASS(geodec__key_int(k, "ssm.state_size", 1, GEODEC_RECURRENCE_RANK, -1, &c->ssm_state));
+    GEODEC_PASS(geodec__key_int(k, "ssm.time_step_rank", 1, GEODEC__MAX_WIDTH, -1, &c->ssm_rank));
+    GEODEC_PASS(geodec__key_int(k, "ssm.group_count", 0, GEODEC__MAX_HEADS, 0, &c->ssm_groups));
     if (c->ssm_groups == 0) c->ssm_groups = 1;
     return GEODEC_OK;
 }
 
-static geodec_status read_experts(keys *k, geodec_model_config *c)
+static geodec_status read_experts(geodec__keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
     const bool must = a->experts == GEODEC__ALWAYS;
-    GEODEC_PASS(read_int(k, "expert_count", must ? 1 : 0, MAX_EXPERTS, must ? -1 : 0, &c->n_expert));
+    GEODEC_PASS(geodec__key_int(k, "expert_count", must ? 1 : 0, GEODEC__MAX_EXPERTS, must ? -1 : 0, &c->n_expert));
     /* a number without tensors of experts has no effect; a tensor of them is refused by name (weights.c) */
     if (a->experts == GEODEC__NEVER) c->n_expert = 0;
     if (c->n_expert > 0 && !must && !geodec_gguf_find(k->g, "blk.0.ffn_gate_inp.weight") &&
@@ -463,22 +324,24 @@ static geodec_status read_experts(keys *k, geodec_model_config *c)
         c->n_expert = 0;
     if (c->n_expert == 0) {
         c->n_expert_used = 0;
-        int32_t each[MAX_LAYERS];
+        int32_t each[GEODEC__MAX_LAYERS];
         const bool none = a->mixer != GEODEC__MIXER_NONE; /* there may be no feed-forward */
-        GEODEC_PASS(read_each(k, "feed_forward_length", none ? 0 : 1, MAX_FF, none ? 0 : -1, c, each, &c->d_ff));
+        GEODEC_PASS(
+            geodec__key_each(k, "feed_forward_length", none ? 0 : 1, GEODEC__MAX_FF, none ? 0 : -1, c, each, &c->d_ff));
         if (a->half_length) c->d_ff /= 2;
         return GEODEC_OK;
     }
-    GEODEC_PASS(read_int(k, "expert_used_count", 1, c->n_expert, -1, &c->n_expert_used));
-    const bool own = !a->dense_width && (has(k, "expert_feed_forward_length") || a->expert_width);
-    GEODEC_PASS(read_int(k, own ? "expert_feed_forward_length" : "feed_forward_length", 1, MAX_FF, -1, &c->d_ff));
+    GEODEC_PASS(geodec__key_int(k, "expert_used_count", 1, c->n_expert, -1, &c->n_expert_used));
+    const bool own = !a->dense_width && (geodec__key_has(k, "expert_feed_forward_length") || a->expert_width);
+    GEODEC_PASS(geodec__key_int(k, own ? "expert_feed_forward_length" : "feed_forward_length", 1, GEODEC__MAX_FF, -1,
+                                &c->d_ff));
     GEODEC_PASS(read_gating(k, c));
     GEODEC_PASS(read_dense_parts(k, c));
     return GEODEC_OK;
 }
 
 /* Factors of the embedding, of the residual stream and of the logits. */
-static geodec_status read_scales(keys *k, geodec_model_config *c)
+static geodec_status read_scales(geodec__keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
@@ -486,24 +349,24 @@ static geodec_status read_scales(keys *k, geodec_model_config *c)
     float *const all[] = {&c->embed_scale, &c->residual_scale, &c->logit_scale};
     if (a->scaled_embedding) c->embed_scale = (float)sqrt(width);
     if (a->scales || a->recurrent || a->embed_scale > 0)
-        GEODEC_PASS(read_float32(k, "embedding_scale", 1e6, (float)a->embed_scale, &c->embed_scale));
+        GEODEC_PASS(geodec__key_float32(k, "embedding_scale", 1e6, (float)a->embed_scale, &c->embed_scale));
     if (a->scales)
-        GEODEC_PASS(read_float32(k, "residual_scale", 1e6, a->deep_scales ? (float)(1.4 / sqrt(c->n_layer)) : 0,
-                                 &c->residual_scale));
+        GEODEC_PASS(geodec__key_float32(k, "residual_scale", 1e6, a->deep_scales ? (float)(1.4 / sqrt(c->n_layer)) : 0,
+                                        &c->residual_scale));
     if (a->logits != GEODEC__LOGITS_PLAIN) {
         const double otherwise = a->deep_scales ? 256 / width : a->logit_scale;
-        GEODEC_PASS(read_float32(k, "logit_scale", 1e6, (float)otherwise, &c->logit_scale));
+        GEODEC_PASS(geodec__key_float32(k, "logit_scale", 1e6, (float)otherwise, &c->logit_scale));
         if (a->logits == GEODEC__LOGITS_TIMES && c->logit_scale > 0) c->logit_scale = 1 / c->logit_scale;
     }
     for (int i = 0; i < 3; i++)
         if (*all[i] == 1) *all[i] = 0;
     if (a->capped_logits)
-        GEODEC_PASS(read_float32(k, "final_logit_softcapping", 1e6, a->final_softcap, &c->final_softcap));
+        GEODEC_PASS(geodec__key_float32(k, "final_logit_softcapping", 1e6, a->final_softcap, &c->final_softcap));
     return GEODEC_OK;
 }
 
 /* Features of other models that would change the function if they were ignored, by the two values without effect. */
-static geodec_status refuse_features(keys *k, const geodec_model_config *c)
+static geodec_status refuse_features(geodec__keys *k, const geodec_model_config *c)
 {
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
@@ -532,7 +395,7 @@ static geodec_status refuse_features(keys *k, const geodec_model_config *c)
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
         for (int f = 0; f < MOST && features[i].suffix[f] && !features[i].known; f++) {
             double v;
-            if (!has(k, features[i].suffix[f])) continue;
+            if (!geodec__key_has(k, features[i].suffix[f])) continue;
             GEODEC_PASS(geodec_gguf_get_f64(k->g, k->name, &v, err));
             if (v != features[i].harmless[0] && v != features[i].harmless[1])
                 GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': %g is not supported", k->path, k->name, v);
@@ -541,52 +404,38 @@ static geodec_status refuse_features(keys *k, const geodec_model_config *c)
 }
 
 /* Of the kind of norm that the architecture has; some files have the keys of both. */
-static geodec_status read_epsilon(keys *k, geodec_model_config *c)
+static geodec_status read_epsilon(geodec__keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
     double rms = 0;
-    if (a->rms_by_key) GEODEC_PASS(read_float(k, "attention.layer_norm_rms_epsilon", 1, 0, &rms));
+    if (a->rms_by_key) GEODEC_PASS(geodec__key_float(k, "attention.layer_norm_rms_epsilon", 1, 0, &rms));
     c->layer_norm = a->layer_norm && rms == 0;
-    return read_float32(k, c->layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1, -1,
-                        &c->rms_eps);
+    return geodec__key_float32(k, c->layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
+                               1, -1, &c->rms_eps);
 }
 
-static geodec_status read_parallel(keys *k, geodec_model_config *c)
+static geodec_status read_parallel(geodec__keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     c->parallel = k->arch->parallel == GEODEC__PARALLEL;
-    if (k->arch->parallel == GEODEC__PARALLEL_BY_KEY && has(k, "use_parallel_residual"))
+    if (k->arch->parallel == GEODEC__PARALLEL_BY_KEY && geodec__key_has(k, "use_parallel_residual"))
         GEODEC_PASS(geodec_gguf_get_bool(k->g, k->name, &c->parallel, err));
     if (k->arch->parallel == GEODEC__PARALLEL_BY_NORM) c->parallel = !geodec_gguf_find(k->g, "blk.0.ffn_norm.weight");
     return GEODEC_OK;
 }
 
-/* Numbers of the current key, a flag, or one for each layer. */
-static geodec_status read_flags(keys *k, int32_t n_layer, int32_t *flag)
-{
-    geodec_err *err = k->err;
-    int64_t n;
-    int32_t all[MAX_LAYERS];
-    GEODEC_PASS(geodec_gguf_array_length(k->g, k->name, &n, err));
-    if (n < n_layer || n > MAX_LAYERS)
-        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %lld values for %d layers", k->path, k->name, (long long)n, n_layer);
-    GEODEC_PASS(geodec_gguf_array_i32(k->g, k->name, all, n, err));
-    memcpy(flag, all, (size_t)n_layer * sizeof *flag);
-    return GEODEC_OK;
-}
-
 /* Four numbers of xIELU for each layer: alpha of positive and of negative numbers, beta, eps. The keys have no prefix.
  */
-static geodec_status read_xielu(keys *k, int32_t n_layer, geodec__layer *layer)
+static geodec_status read_xielu(geodec__keys *k, int32_t n_layer, geodec__layer *layer)
 {
     static const char *const name[] = {"xielu.alpha_p", "xielu.alpha_n", "xielu.beta", "xielu.eps"};
     geodec_err *err = k->err;
-    float each[MAX_LAYERS];
+    float each[GEODEC__MAX_LAYERS];
     for (int i = 0; i < 4; i++) {
         int64_t n;
         double all;
-        if (!geodec_gguf_has(k->g, name[i])) GEODEC_PASS(missing(k->path, name[i], err));
+        if (!geodec_gguf_has(k->g, name[i])) GEODEC_PASS(geodec__key_missing(k->path, name[i], err));
         const bool array = geodec_gguf_array_length(k->g, name[i], &n, NULL) == GEODEC_OK;
         if (array && n != n_layer)
             GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %lld values for %d layers", k->path, name[i], (long long)n,
@@ -625,26 +474,28 @@ static bool rotates(const geodec__arch *a, const geodec_model_config *c, const g
 geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_config *c, geodec__layer *layer,
                                     geodec_err *err)
 {
-    keys k = {.g = g, .path = geodec_gguf_path(g), .arch = geodec__arch_find(c->arch), .err = err};
+    geodec__keys k = {.g = g, .path = geodec_gguf_path(g), .arch = geodec__arch_find(c->arch), .err = err};
     const geodec__arch *a = k.arch;
-    int32_t slides[MAX_LAYERS], heads[MAX_LAYERS], kv[MAX_LAYERS], ff[MAX_LAYERS] = {0}, most, v_dim, local_dim,
-                                                                   local_v_dim;
+    int32_t slides[GEODEC__MAX_LAYERS], heads[GEODEC__MAX_LAYERS], kv[GEODEC__MAX_LAYERS],
+        ff[GEODEC__MAX_LAYERS] = {0}, most, v_dim, local_dim, local_v_dim;
     bool trained = true;
-    if (c->window_period < 0 && has(&k, "attention.sliding_window_pattern"))
-        GEODEC_PASS(read_flags(&k, c->n_layer, slides));
+    if (c->window_period < 0 && geodec__key_has(&k, "attention.sliding_window_pattern"))
+        GEODEC_PASS(geodec__key_flags(&k, c->n_layer, slides));
     for (int32_t i = 0; i < c->n_layer && c->window_period >= 0; i++)
         slides[i] = c->window_period == 0 ||
                     (a->global_first ? i % c->window_period != 0 : i % c->window_period < c->window_period - 1);
     if (c->activation == GEODEC_XIELU) GEODEC_PASS(read_xielu(&k, c->n_layer, layer));
-    if (a->scale_key && has(&k, "rope.scaling.finetuned")) GEODEC_PASS(geodec_gguf_get_bool(g, k.name, &trained, err));
+    if (a->scale_key && geodec__key_has(&k, "rope.scaling.finetuned"))
+        GEODEC_PASS(geodec_gguf_get_bool(g, k.name, &trained, err));
     const bool hybrid = a->mixer != GEODEC__MIXER_NONE; /* what a layer has is said by its tensors */
     const int64_t least = hybrid ? 0 : 1, must = hybrid ? 0 : -1;
-    GEODEC_PASS(read_each(&k, "attention.head_count", least, MAX_HEADS, must, c, heads, &most));
-    GEODEC_PASS(read_each(&k, "attention.head_count_kv", least, MAX_HEADS, c->n_head, c, kv, &most));
-    GEODEC_PASS(read_int(&k, "attention.value_length", 1, MAX_HEAD_DIM, c->head_dim, &v_dim));
-    GEODEC_PASS(read_int(&k, "attention.key_length_swa", 1, c->head_dim, c->head_dim, &local_dim));
-    GEODEC_PASS(read_int(&k, "attention.value_length_swa", 1, MAX_HEAD_DIM, v_dim, &local_v_dim));
-    if (c->n_expert == 0) GEODEC_PASS(read_each(&k, "feed_forward_length", least, MAX_FF, must, c, ff, &most));
+    GEODEC_PASS(geodec__key_each(&k, "attention.head_count", least, GEODEC__MAX_HEADS, must, c, heads, &most));
+    GEODEC_PASS(geodec__key_each(&k, "attention.head_count_kv", least, GEODEC__MAX_HEADS, c->n_head, c, kv, &most));
+    GEODEC_PASS(geodec__key_int(&k, "attention.value_length", 1, GEODEC__MAX_HEAD_DIM, c->head_dim, &v_dim));
+    GEODEC_PASS(geodec__key_int(&k, "attention.key_length_swa", 1, c->head_dim, c->head_dim, &local_dim));
+    GEODEC_PASS(geodec__key_int(&k, "attention.value_length_swa", 1, GEODEC__MAX_HEAD_DIM, v_dim, &local_v_dim));
+    if (c->n_expert == 0)
+        GEODEC_PASS(geodec__key_each(&k, "feed_forward_length", least, GEODEC__MAX_FF, must, c, ff, &most));
     for (int32_t i = 0; i < c->n_layer; i++) {
         geodec__layer *l = &layer[i];
         l->window = slides[i] ? c->window : 0;
@@ -668,10 +519,10 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
 geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out, geodec_err *err)
 {
     static const char arch_key[] = "general.architecture";
-    keys k = {.g = g, .path = geodec_gguf_path(g), .err = err};
+    geodec__keys k = {.g = g, .path = geodec_gguf_path(g), .err = err};
     geodec_model_config c = {0};
     const char *arch;
-    if (!geodec_gguf_has(g, arch_key)) GEODEC_PASS(missing(k.path, arch_key, err));
+    if (!geodec_gguf_has(g, arch_key)) GEODEC_PASS(geodec__key_missing(k.path, arch_key, err));
     GEODEC_PASS(geodec_gguf_get_str(g, arch_key, &arch, err));
     k.arch = geodec__arch_find(arch);
     if (!k.arch)
@@ -682,11 +533,12 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
     c.plain = k.arch->plain;
     c.embed_added = k.arch->embed_norm;
     c.qk_norm_rotated = k.arch->qk_norm_rotated;
-    GEODEC_PASS(read_int(&k, "block_count", 1, MAX_LAYERS, -1, &c.n_layer));
-    if (k.arch->next_tokens) GEODEC_PASS(read_int(&k, "nextn_predict_layers", 0, c.n_layer - 1, 0, &c.n_layer_next));
+    GEODEC_PASS(geodec__key_int(&k, "block_count", 1, GEODEC__MAX_LAYERS, -1, &c.n_layer));
+    if (k.arch->next_tokens)
+        GEODEC_PASS(geodec__key_int(&k, "nextn_predict_layers", 0, c.n_layer - 1, 0, &c.n_layer_next));
     c.n_layer -= c.n_layer_next;
-    GEODEC_PASS(read_int(&k, "embedding_length", 1, MAX_WIDTH, -1, &c.d_model));
-    GEODEC_PASS(read_int(&k, "context_length", 1, MAX_CONTEXT, -1, &c.n_ctx));
+    GEODEC_PASS(geodec__key_int(&k, "embedding_length", 1, GEODEC__MAX_WIDTH, -1, &c.d_model));
+    GEODEC_PASS(geodec__key_int(&k, "context_length", 1, GEODEC__MAX_CONTEXT, -1, &c.n_ctx));
     GEODEC_PASS(read_heads(&k, &c));
     GEODEC_PASS(read_epsilon(&k, &c));
     GEODEC_PASS(read_parallel(&k, &c));
@@ -698,7 +550,7 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
     GEODEC_PASS(read_windows(&k, &c));
     GEODEC_PASS(read_rope(&k, &c));
     GEODEC_PASS(read_scales(&k, &c));
-    GEODEC_PASS(read_int(&k, "vocab_size", 1, MAX_VOCAB, 0, &c.n_vocab));
+    GEODEC_PASS(geodec__key_int(&k, "vocab_size", 1, GEODEC__MAX_VOCAB, 0, &c.n_vocab));
     GEODEC_PASS(refuse_features(&k, &c));
     *out = c;
     return GEODEC_OK;

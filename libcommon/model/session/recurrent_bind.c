@@ -14,7 +14,7 @@ static geodec_status numbers(geodec__binder *b, geodec__presence presence, int32
     if (!t) return presence == GEODEC__ALWAYS ? geodec__bind_missing(b) : GEODEC_OK;
     const int64_t n = cols * rows;
     if (t->dim[0] == n) cols = n, rows = 1; /* [n] and [1, n] are the same here */
-    GEODEC_PASS(geodec__bind_shape(b, t, cols, rows, err));
+    GEODEC_PASS(geodec__bind_shape(b, t, cols, rows, 1, err));
     geodec_ggml_traits_of(t->type)->decode(t->data, b->vector_at, n);
     for (int64_t k = 0; k < n; k++)
         if (!isfinite(b->vector_at[k]))
@@ -92,9 +92,9 @@ static geodec_status bind_short(geodec__binder *b, int32_t i, geodec__recurrent 
     const int64_t d = b->c->d_model;
     l->how = GEODEC__MIXER_SHORT;
     l->shape = (geodec_recurrence_shape){.taps = b->c->ssm_taps, .width = d};
-    GEODEC_PASS(geodec__bind_matrix(b, i, "shortconv.in_proj.weight", d, 3 * d, &l->in));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "shortconv.in_proj.weight", d, 3 * d, 1, &l->in));
     GEODEC_PASS(convolution(b, i, "shortconv.conv", l));
-    return geodec__bind_matrix(b, i, "shortconv.out_proj.weight", d, d, out);
+    return geodec__bind_matrices(b, i, "shortconv.out_proj.weight", d, d, 1, out);
 }
 
 /* Norms of dt, B and C: all, none, or by a key all without weights (FalconMamba). */
@@ -134,9 +134,9 @@ static geodec_status bind_products(geodec__binder *b, int32_t i, geodec__recurre
     p->keys = 1;
     p->width = p->d;
     l->grouped = l->dt_last = b->arch->grouped_heads;
-    GEODEC_PASS(geodec__bind_matrix(b, i, "ssm_in.weight", c->d_model, 2 * p->d, &l->in));
-    GEODEC_PASS(geodec__bind_matrix(b, i, "ssm_x.weight", p->d, rank + 2 * p->r, &l->x));
-    GEODEC_PASS(geodec__bind_matrix(b, i, "ssm_dt.weight", rank, heads, &l->dt));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "ssm_in.weight", c->d_model, 2 * p->d, 1, &l->in));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "ssm_x.weight", p->d, rank + 2 * p->r, 1, &l->x));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "ssm_dt.weight", rank, heads, 1, &l->dt));
     GEODEC_PASS(norm(b, GEODEC__MAYBE, i, "ssm_dt_norm.weight", rank, rank, false, &l->dt_norm));
     GEODEC_PASS(norm(b, GEODEC__MAYBE, i, "ssm_b_norm.weight", p->r, p->r, false, &l->b_norm));
     GEODEC_PASS(norm(b, GEODEC__MAYBE, i, "ssm_c_norm.weight", p->r, p->r, false, &l->c_norm));
@@ -157,7 +157,7 @@ static geodec_status bind_selective(geodec__binder *b, int32_t i, geodec__recurr
         p->share = p->d / c->ssm_rank;
         p->keys = c->ssm_groups;
         p->width = p->d + 2 * p->keys * p->r;
-        GEODEC_PASS(geodec__bind_matrix(b, i, "ssm_in.weight", c->d_model, p->d + p->width + c->ssm_rank, &l->in));
+        GEODEC_PASS(geodec__bind_matrices(b, i, "ssm_in.weight", c->d_model, p->d + p->width + c->ssm_rank, 1, &l->in));
         GEODEC_PASS(norm(b, GEODEC__MAYBE, i, "ssm_norm.weight", p->d, p->d / p->keys, true, &l->norm));
     }
     const int64_t heads = geodec_recurrence_heads(p);
@@ -168,7 +168,7 @@ static geodec_status bind_selective(geodec__binder *b, int32_t i, geodec__recurr
     else
         GEODEC_PASS(numbers(b, GEODEC__ALWAYS, i, "ssm_a", 1, heads, &l->a));
     GEODEC_PASS(numbers(b, GEODEC__ALWAYS, i, "ssm_d", 1, heads, &l->skip));
-    return geodec__bind_matrix(b, i, "ssm_out.weight", p->d, c->d_model, out);
+    return geodec__bind_matrices(b, i, "ssm_out.weight", p->d, c->d_model, 1, out);
 }
 
 static geodec_status bind_delta(geodec__binder *b, int32_t i, geodec__recurrent *l, geodec__matrix *out)
@@ -190,24 +190,24 @@ static geodec_status bind_delta(geodec__binder *b, int32_t i, geodec__recurrent 
     const geodec_gguf_tensor *whole = geodec__bind_find(b, i, "ssm_in.weight");
     l->grouped = !geodec__bind_find(b, i, "attn_qkv.weight");
     if (l->grouped) {
-        GEODEC_PASS(geodec__bind_matrix(b, i, "ssm_in.weight", d, p->width + p->d, &l->in));
+        GEODEC_PASS(geodec__bind_matrices(b, i, "ssm_in.weight", d, p->width + p->d, 1, &l->in));
     } else {
         if (whole) geodec__bind_mark(b, whole); /* the same weights in another order */
-        GEODEC_PASS(geodec__bind_matrix(b, i, "attn_qkv.weight", d, p->width, &l->in));
-        GEODEC_PASS(geodec__bind_matrix(b, i, "attn_gate.weight", d, p->d, &l->gate));
+        GEODEC_PASS(geodec__bind_matrices(b, i, "attn_qkv.weight", d, p->width, 1, &l->in));
+        GEODEC_PASS(geodec__bind_matrices(b, i, "attn_gate.weight", d, p->d, 1, &l->gate));
     }
     l->grouped_beta = geodec__bind_find(b, i, "ssm_ba.weight") != NULL;
     if (l->grouped_beta) {
-        GEODEC_PASS(geodec__bind_matrix(b, i, "ssm_ba.weight", d, 2 * heads, &l->beta));
+        GEODEC_PASS(geodec__bind_matrices(b, i, "ssm_ba.weight", d, 2 * heads, 1, &l->beta));
     } else {
-        GEODEC_PASS(geodec__bind_matrix(b, i, "ssm_alpha.weight", d, heads, &l->alpha));
-        GEODEC_PASS(geodec__bind_matrix(b, i, "ssm_beta.weight", d, heads, &l->beta));
+        GEODEC_PASS(geodec__bind_matrices(b, i, "ssm_alpha.weight", d, heads, 1, &l->alpha));
+        GEODEC_PASS(geodec__bind_matrices(b, i, "ssm_beta.weight", d, heads, 1, &l->beta));
     }
     GEODEC_PASS(convolution(b, i, "ssm_conv1d", l));
     GEODEC_PASS(numbers(b, GEODEC__ALWAYS, i, "ssm_dt.bias", heads, 1, &l->dt_bias));
     GEODEC_PASS(numbers(b, GEODEC__ALWAYS, i, "ssm_a", heads, 1, &l->a));
     GEODEC_PASS(norm(b, GEODEC__ALWAYS, i, "ssm_norm.weight", p->d, p->share, false, &l->norm));
-    return geodec__bind_matrix(b, i, "ssm_out.weight", p->d, d, out);
+    return geodec__bind_matrices(b, i, "ssm_out.weight", p->d, d, 1, out);
 }
 
 static geodec_status bind_recurrent(geodec__binder *b, int32_t i, geodec__layer *l)

@@ -16,209 +16,18 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tensor data is used i
 enum { SUFFIX = GEODEC__BIND_SUFFIX };
 static const char fused_experts[] = "ffn_gate_up_exps.weight";
 
-typedef geodec__binder binder;
-
-/* layer < 0: not in a block. suffix with its .weight or .bias. One of size zero has no values and counts as missing. */
-static const geodec_gguf_tensor *find(binder *b, int32_t layer, const char *suffix)
-{
-    if (layer < 0)
-        (void)snprintf(b->name, sizeof b->name, "%s", suffix);
-    else
-        (void)snprintf(b->name, sizeof b->name, "blk.%d.%s", layer, suffix);
-    const geodec_gguf_tensor *t = geodec_gguf_find(b->g, b->name);
-    const char *dot = strrchr(b->name, '.');
-    if (!t && dot && (strcmp(dot, ".weight") == 0 || strcmp(dot, ".bias") == 0)) {
-        char bare[GEODEC__BIND_NAME]; /* some converters leave it out (plamo3, hy_v3) */
-        (void)snprintf(bare, sizeof bare, "%.*s", (int)(dot - b->name), b->name);
-        t = geodec_gguf_find(b->g, bare);
-        if (t && strcmp(dot, ".bias") == 0 && b->bound[t - geodec_gguf_tensor_at(b->g, 0)]) t = NULL; /* a weight */
-    }
-    return t && geodec_gguf_elements(t) > 0 ? t : NULL;
-}
-
-static void mark(const binder *b, const geodec_gguf_tensor *t) { b->bound[t - geodec_gguf_tensor_at(b->g, 0)] = true; }
-
-static geodec_status missing(const binder *b)
-{
-    return geodec_err_set(b->err, GEODEC_FORMAT, __func__, __LINE__, "tensor '%s' is missing", b->name);
-}
-
-/* Shape, and that values of the type can be read. */
-static geodec_status check_shape(const binder *b, const geodec_gguf_tensor *t, int64_t cols, int64_t rows,
-                                 int64_t count, geodec_err *err)
-{
-    const char *path = geodec_gguf_path_of(b->g, t->data);
-    const bool part = strcmp(path, geodec_gguf_path(b->g)) != 0;
-    const int64_t want[4] = {cols, rows, count, 1}; /* trailing ones do not count: [n] and [n, 1] are the same vector */
-    if (memcmp(want, t->dim, sizeof want) != 0)
-        GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s'%s%s is [%lld, %lld, %lld, %lld], not [%lld, %lld, %lld, 1]", t->name,
-                    part ? " of " : "", part ? path : "", (long long)t->dim[0], (long long)t->dim[1],
-                    (long long)t->dim[2], (long long)t->dim[3], (long long)want[0], (long long)want[1],
-                    (long long)want[2]);
-    if (!geodec_ggml_traits_of(t->type))
-        GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor '%s' has type %s (%d), which is not supported", t->name,
-                    geodec_ggml_type_name(t->type), t->type);
-    return GEODEC_OK;
-}
-
-/* cols inputs, rows outputs, count matrices in one tensor (experts; 1 otherwise). */
-static geodec_status bind_matrix(binder *b, int32_t layer, const char *suffix, int64_t cols, int64_t rows,
-                                 int64_t count, geodec__matrix *out)
-{
-    geodec_err *err = b->err;
-    const geodec_gguf_tensor *t = find(b, layer, suffix);
-    if (!t) GEODEC_PASS(missing(b));
-    GEODEC_PASS(check_shape(b, t, cols, rows, count, err));
-    *out = (geodec__matrix){.data = t->data,
-                            .rows = rows,
-                            .cols = cols,
-                            .row_bytes = (int64_t)geodec_ggml_bytes(geodec_ggml_traits_of(t->type), cols),
-                            .type = t->type};
-    mark(b, t);
-    return GEODEC_OK;
-}
-
-/* Decoded to float32. A missing one stays NULL unless it is required. */
-static geodec_status bind_vector(binder *b, geodec__presence presence, int32_t layer, const char *suffix, int64_t n,
-                                 const float **out)
-{
-    geodec_err *err = b->err;
-    const geodec_gguf_tensor *t = presence == GEODEC__NEVER ? NULL : find(b, layer, suffix);
-    if (!t) {
-        if (presence == GEODEC__ALWAYS) GEODEC_PASS(missing(b));
-        return GEODEC_OK;
-    }
-    GEODEC_PASS(check_shape(b, t, n, 1, 1, err));
-    geodec_ggml_traits_of(t->type)->decode(t->data, b->vector_at, n);
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(b->vector_at[i]))
-            GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': value %lld is not finite", b->name, (long long)i);
-    *out = b->vector_at;
-    b->vector_at += geodec__pad(n);
-    mark(b, t);
-    return GEODEC_OK;
-}
-
-/* Whether a name is among those of a list, apart by blanks. */
-static bool listed(const char *list, const char *name, size_t n)
-{
-    for (const char *at = list; at && *at;) {
-        const size_t size = strcspn(at, " ");
-        if (size == n && strncmp(at, name, n) == 0) return true;
-        at += size + strspn(at + size, " ");
-    }
-    return false;
-}
-
-/* Of a tensor by the architecture's row, from its name without ".weight". */
-static geodec__presence presence_of(const geodec__arch *a, const char *name)
-{
-    const size_t n = strlen(name);
-    return listed(a->must, name, n) ? GEODEC__ALWAYS : listed(a->may, name, n) ? GEODEC__MAYBE : GEODEC__NEVER;
-}
+/* ---- parts of a layer ------------------------------------------------------------------------------------------- */
 
 /* The tensor `name` of a block by the architecture's row; NULL: none. */
-static geodec_status find_part(binder *b, int32_t layer, const char *name, const char *ending,
+static geodec_status find_part(geodec__binder *b, int32_t layer, const char *name, const char *ending,
                                const geodec_gguf_tensor **t)
 {
     char suffix[SUFFIX];
-    const geodec__presence p = presence_of(b->arch, name);
+    const geodec__presence p = geodec__bind_presence(b->arch, name);
     (void)snprintf(suffix, sizeof suffix, "%s%s", name, ending);
-    *t = p == GEODEC__NEVER ? NULL : find(b, layer, suffix);
-    return !*t && p == GEODEC__ALWAYS ? missing(b) : GEODEC_OK;
+    *t = p == GEODEC__NEVER ? NULL : geodec__bind_find(b, layer, suffix);
+    return !*t && p == GEODEC__ALWAYS ? geodec__bind_missing(b) : GEODEC_OK;
 }
-
-/* A bias, which any matrix may have, unless the row says that it must. */
-static geodec_status bind_bias(binder *b, int32_t layer, const char *name, int64_t n, const float **out)
-{
-    char suffix[SUFFIX];
-    (void)snprintf(suffix, sizeof suffix, "%s.bias", name);
-    const geodec__presence p = listed(b->arch->must, suffix, strlen(suffix)) ? GEODEC__ALWAYS : GEODEC__MAYBE;
-    return bind_vector(b, p, layer, suffix, n, out);
-}
-
-/* count rows of n numbers, each padded. */
-static geodec_status bind_rows(binder *b, geodec__presence p, int32_t layer, const char *suffix, int64_t n,
-                               int64_t count, const float **out)
-{
-    geodec_err *err = b->err;
-    const geodec_gguf_tensor *t = p == GEODEC__NEVER ? NULL : find(b, layer, suffix);
-    if (!t) return p == GEODEC__ALWAYS ? missing(b) : GEODEC_OK;
-    GEODEC_PASS(check_shape(b, t, n, count, 1, err));
-    const geodec_ggml_traits *type = geodec_ggml_traits_of(t->type);
-    *out = b->vector_at;
-    for (int64_t i = 0; i < count; i++, b->vector_at += geodec__pad(n))
-        type->decode((const uint8_t *)t->data + i * (int64_t)geodec_ggml_bytes(type, n), b->vector_at, n);
-    mark(b, t);
-    return GEODEC_OK;
-}
-
-/* The norm `name` of rows of `width` numbers, of heads of `head` (0: of none): one vector for the row, one for every
- * head, one for each head, or a factor for each head. plain: ones stand for the vector. */
-static geodec_status bind_norm(binder *b, geodec__presence presence, bool plain, int32_t layer, const char *name,
-                               int64_t width, int64_t head, geodec__norm *out)
-{
-    geodec_err *err = b->err;
-    char suffix[SUFFIX];
-    (void)snprintf(suffix, sizeof suffix, "%s.weight", name);
-    const geodec_gguf_tensor *t = presence == GEODEC__NEVER ? NULL : find(b, layer, suffix);
-    geodec__norm n = {
-        .width = (int32_t)width, .part = (int32_t)width, .eps = b->c->rms_eps, .centred = b->c->layer_norm};
-    if (plain) {
-        n.weight = b->ones;
-        n.part = (int32_t)(head > 0 ? head : width);
-    }
-    if (t) {
-        const int64_t heads = head > 0 ? width / head : 1, rows = t->dim[1];
-        n.each = head > 0 && rows == heads && heads > 1;
-        if (head > 0 && t->dim[0] != width) n.part = (int32_t)head;
-        if (n.each && t->dim[0] == 1) { /* a factor for each head */
-            const float *factor = NULL;
-            GEODEC_PASS(bind_rows(b, presence, layer, suffix, 1, heads, &factor));
-            float *weight = b->vector_at;
-            for (int64_t i = 0; i < width; i++) weight[i] = factor[i / head * geodec__pad(1)];
-            n.weight = weight;
-            b->vector_at += geodec__pad(width);
-        } else if (n.each) {
-            GEODEC_PASS(check_shape(b, t, head, heads, 1, err));
-            float *weight = b->vector_at;
-            geodec_ggml_traits_of(t->type)->decode(t->data, weight, width);
-            n.weight = weight;
-            b->vector_at += geodec__pad(width);
-            mark(b, t);
-        } else {
-            GEODEC_PASS(bind_vector(b, presence, layer, suffix, n.part, &n.weight));
-        }
-        (void)snprintf(suffix, sizeof suffix, "%s.bias", name);
-        GEODEC_PASS(bind_vector(b, presence_of(b->arch, suffix) == GEODEC__ALWAYS ? GEODEC__ALWAYS : GEODEC__MAYBE,
-                                layer, suffix, n.part, &n.bias));
-    } else if (presence == GEODEC__ALWAYS && !plain) {
-        GEODEC_PASS(missing(b));
-    }
-    *out = n.weight ? n : (geodec__norm){0};
-    return GEODEC_OK;
-}
-
-/* A norm of the stream. given: its name, or several of which the first that is there counts; NULL: `otherwise`; "":
- * there is none. */
-static geodec_status bind_stream_norm(binder *b, int32_t layer, const char *given, const char *otherwise,
-                                      geodec__norm *out)
-{
-    char name[SUFFIX / 2], suffix[SUFFIX];
-    const char *list = given ? given : otherwise;
-    if (!*list) return GEODEC_OK;
-    for (;;) {
-        const int n = (int)strcspn(list, " ");
-        (void)snprintf(name, sizeof name, "%.*s", n, list);
-        (void)snprintf(suffix, sizeof suffix, "%s.weight", name);
-        if (!list[n] || find(b, layer, suffix)) break;
-        list += n + 1;
-    }
-    const bool plain = b->arch->plain_norms;
-    return bind_norm(b, plain ? GEODEC__NEVER : GEODEC__ALWAYS, plain, layer, name, b->c->d_model, 0, out);
-}
-
-/* ---- parts of a layer ------------------------------------------------------------------------------------------- */
 
 /* Rows first .. first + rows - 1 of a matrix. */
 static geodec__matrix slice(const geodec__matrix *all, int64_t first, int64_t rows)
@@ -229,38 +38,38 @@ static geodec__matrix slice(const geodec__matrix *all, int64_t first, int64_t ro
     return m;
 }
 
-static geodec_status bind_recurrence(binder *b, int32_t i, geodec__layer *l)
+static geodec_status bind_recurrence(geodec__binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const int64_t d = b->c->d_model, r = b->c->recur_rank;
-    GEODEC_PASS(bind_stream_norm(b, i, NULL, "attn_norm", &l->attn_norm));
-    GEODEC_PASS(bind_matrix(b, i, "recur_decay.weight", d, d, 1, &l->decay));
-    GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "recur_decay.bias", d, &l->decay_bias));
-    GEODEC_PASS(bind_matrix(b, i, "recur_q.weight", d, r, 1, &l->q));
-    GEODEC_PASS(bind_matrix(b, i, "recur_k.weight", d, r, 1, &l->k));
-    GEODEC_PASS(bind_matrix(b, i, "recur_v.weight", d, d, 1, &l->v));
-    GEODEC_PASS(bind_norm(b, GEODEC__ALWAYS, false, i, "recur_norm", d, 0, &l->read_norm));
-    GEODEC_PASS(bind_matrix(b, i, "recur_output.weight", d, d, 1, &l->o));
+    GEODEC_PASS(geodec__bind_stream_norm(b, i, NULL, "attn_norm", &l->attn_norm));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "recur_decay.weight", d, d, 1, &l->decay));
+    GEODEC_PASS(geodec__bind_vector(b, GEODEC__ALWAYS, i, "recur_decay.bias", d, &l->decay_bias));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "recur_q.weight", d, r, 1, &l->q));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "recur_k.weight", d, r, 1, &l->k));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "recur_v.weight", d, d, 1, &l->v));
+    GEODEC_PASS(geodec__bind_norm(b, GEODEC__ALWAYS, false, i, "recur_norm", d, 0, &l->read_norm));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "recur_output.weight", d, d, 1, &l->o));
     l->recurrent = (geodec__recurrent){.how = GEODEC__MIXER_DECAY, .shape = {.d = d, .r = r, .share = 1, .keys = 1}};
     return GEODEC_OK;
 }
 
 /* attn_q, attn_k and attn_v, or attn_qkv, with their biases. */
-static geodec_status bind_projections(binder *b, int32_t i, geodec__layer *l)
+static geodec_status bind_projections(geodec__binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const geodec_model_config *c = b->c;
     const int64_t d = c->d_model, q = (int64_t)l->n_head * l->head_dim, kv = (int64_t)l->n_kv_head * l->head_dim;
     const int64_t value = (int64_t)l->n_kv_head * l->v_dim;
-    if (find(b, i, "attn_qkv.weight")) {
+    if (geodec__bind_find(b, i, "attn_qkv.weight")) {
         const float *bias = NULL;
         geodec__matrix all;
         const int64_t rows = b->arch->full_qkv ? 3 * q : q + kv + value, k = b->arch->full_qkv ? d : q;
-        GEODEC_PASS(bind_matrix(b, i, "attn_qkv.weight", d, rows, 1, &all));
+        GEODEC_PASS(geodec__bind_matrices(b, i, "attn_qkv.weight", d, rows, 1, &all));
         l->q = slice(&all, 0, q);
         l->k = slice(&all, k, kv);
         l->v = slice(&all, k + kv, value);
-        GEODEC_PASS(bind_bias(b, i, "attn_qkv", rows, &bias));
+        GEODEC_PASS(geodec__bind_bias(b, i, "attn_qkv", rows, &bias));
         if (!bias) return GEODEC_OK;
         /* each padded with zeros */
         const int64_t first[] = {0, k, k + kv}, size[] = {q, kv, value};
@@ -274,65 +83,69 @@ static geodec_status bind_projections(binder *b, int32_t i, geodec__layer *l)
     }
     const int64_t asked = b->arch->gated_query ? 2 * q : q;
     l->gated_query = b->arch->gated_query;
-    GEODEC_PASS(bind_matrix(b, i, "attn_q.weight", d, asked, 1, &l->q));
-    GEODEC_PASS(bind_matrix(b, i, "attn_k.weight", d, kv, 1, &l->k));
-    GEODEC_PASS(bind_matrix(b, i, "attn_v.weight", d, value, 1, &l->v));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "attn_q.weight", d, asked, 1, &l->q));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "attn_k.weight", d, kv, 1, &l->k));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "attn_v.weight", d, value, 1, &l->v));
     /* one of the three alone is a damaged file */
-    const bool biased = find(b, i, "attn_q.bias") || find(b, i, "attn_k.bias") || find(b, i, "attn_v.bias") ||
-                        presence_of(b->arch, "attn_q.bias") == GEODEC__ALWAYS;
+    const bool biased = geodec__bind_find(b, i, "attn_q.bias") || geodec__bind_find(b, i, "attn_k.bias") ||
+                        geodec__bind_find(b, i, "attn_v.bias") ||
+                        geodec__bind_presence(b->arch, "attn_q.bias") == GEODEC__ALWAYS;
     const geodec__presence bias = biased ? GEODEC__ALWAYS : GEODEC__NEVER;
-    GEODEC_PASS(bind_vector(b, bias, i, "attn_q.bias", asked, &l->q_bias));
-    GEODEC_PASS(bind_vector(b, bias, i, "attn_k.bias", kv, &l->k_bias));
-    GEODEC_PASS(bind_vector(b, bias, i, "attn_v.bias", value, &l->v_bias));
+    GEODEC_PASS(geodec__bind_vector(b, bias, i, "attn_q.bias", asked, &l->q_bias));
+    GEODEC_PASS(geodec__bind_vector(b, bias, i, "attn_k.bias", kv, &l->k_bias));
+    GEODEC_PASS(geodec__bind_vector(b, bias, i, "attn_v.bias", value, &l->v_bias));
     return GEODEC_OK;
 }
 
 /* Norms of queries, keys and values: both of the first two, or none. */
-static geodec_status bind_head_norms(binder *b, int32_t i, geodec__layer *l)
+static geodec_status bind_head_norms(geodec__binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const geodec_model_config *c = b->c;
     const geodec__arch *a = b->arch;
     const int64_t dim = l->head_dim, q = (int64_t)l->n_head * dim, kv = (int64_t)l->n_kv_head * dim;
-    geodec__presence qp = presence_of(a, "attn_q_norm"), kp = presence_of(a, "attn_k_norm");
+    geodec__presence qp = geodec__bind_presence(a, "attn_q_norm"), kp = geodec__bind_presence(a, "attn_k_norm");
     const bool plain = a->qk_plain && l->rope >= 0 && c->n_expert != 128;
-    if (qp == GEODEC__MAYBE) qp = kp = find(b, i, "attn_q_norm.weight") ? GEODEC__ALWAYS : GEODEC__NEVER;
+    if (qp == GEODEC__MAYBE) qp = kp = geodec__bind_find(b, i, "attn_q_norm.weight") ? GEODEC__ALWAYS : GEODEC__NEVER;
     const bool k_plain = qp == GEODEC__ALWAYS && kp == GEODEC__NEVER; /* talkie */
-    GEODEC_PASS(bind_norm(b, qp, plain, i, "attn_q_norm", q, dim, &l->q_norm));
-    GEODEC_PASS(bind_norm(b, kp, plain || k_plain, i, "attn_k_norm", kv, dim, &l->k_norm));
-    GEODEC_PASS(bind_norm(b, GEODEC__NEVER, a->v_plain, i, "attn_v_norm", (int64_t)l->n_kv_head * l->v_dim, l->v_dim,
-                          &l->v_norm));
+    GEODEC_PASS(geodec__bind_norm(b, qp, plain, i, "attn_q_norm", q, dim, &l->q_norm));
+    GEODEC_PASS(geodec__bind_norm(b, kp, plain || k_plain, i, "attn_k_norm", kv, dim, &l->k_norm));
+    GEODEC_PASS(geodec__bind_norm(b, GEODEC__NEVER, a->v_plain, i, "attn_v_norm", (int64_t)l->n_kv_head * l->v_dim,
+                                  l->v_dim, &l->v_norm));
     if (plain) l->q_norm.centred = l->k_norm.centred = false;
     return GEODEC_OK;
 }
 
-static geodec_status bind_attention(binder *b, int32_t i, geodec__layer *l)
+static geodec_status bind_attention(geodec__binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const geodec_model_config *c = b->c;
     const geodec__arch *a = b->arch;
     const geodec_gguf_tensor *t;
     const int64_t d = c->d_model, q = (int64_t)l->n_head * l->v_dim;
-    GEODEC_PASS(bind_stream_norm(b, i, a->attn_norm, "attn_norm", &l->attn_norm));
+    GEODEC_PASS(geodec__bind_stream_norm(b, i, a->attn_norm, "attn_norm", &l->attn_norm));
     GEODEC_PASS(bind_projections(b, i, l));
     GEODEC_PASS(bind_head_norms(b, i, l));
     GEODEC_PASS(find_part(b, i, "attn_gate", ".weight", &t));
     if (t) {
         const int64_t rows = t->dim[1] == l->n_head ? l->n_head : q;
-        GEODEC_PASS(bind_matrix(b, i, "attn_gate.weight", d, rows, 1, &l->attn_gate));
+        GEODEC_PASS(geodec__bind_matrices(b, i, "attn_gate.weight", d, rows, 1, &l->attn_gate));
     }
-    GEODEC_PASS(bind_vector(b, presence_of(a, "attn_sinks"), i, "attn_sinks.weight", l->n_head, &l->sinks));
-    GEODEC_PASS(bind_norm(b, presence_of(a, "attn_sub_norm"), false, i, "attn_sub_norm", q, 0, &l->mixed_norm));
-    GEODEC_PASS(bind_matrix(b, i, "attn_output.weight", q, d, 1, &l->o));
-    GEODEC_PASS(bind_bias(b, i, "attn_output", d, &l->o_bias));
+    GEODEC_PASS(
+        geodec__bind_vector(b, geodec__bind_presence(a, "attn_sinks"), i, "attn_sinks.weight", l->n_head, &l->sinks));
+    GEODEC_PASS(geodec__bind_norm(b, geodec__bind_presence(a, "attn_sub_norm"), false, i, "attn_sub_norm", q, 0,
+                                  &l->mixed_norm));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "attn_output.weight", q, d, 1, &l->o));
+    GEODEC_PASS(geodec__bind_bias(b, i, "attn_output", d, &l->o_bias));
     const float *scale = NULL;
-    GEODEC_PASS(bind_vector(b, presence_of(a, "layer_output_scale"), i, "layer_output_scale.weight", 1, &scale));
+    GEODEC_PASS(geodec__bind_vector(b, geodec__bind_presence(a, "layer_output_scale"), i, "layer_output_scale.weight",
+                                    1, &scale));
     if (scale) l->stream_scale = scale[0];
     return GEODEC_OK;
 }
 
 /* A matrix of the experts of a store: type and shape, no data. */
-static geodec_status bind_described(const binder *b, int32_t layer, int which, int64_t cols, int64_t rows,
+static geodec_status bind_described(const geodec__binder *b, int32_t layer, int which, int64_t cols, int64_t rows,
                                     geodec__matrix *out)
 {
     geodec_err *err = b->err;
@@ -357,22 +170,22 @@ static geodec_status bind_described(const binder *b, int32_t layer, int which, i
 }
 
 /* All experts in one tensor <name>_exps, or one tensor each: <name>.E (files of before 2024-04). */
-static geodec_status bind_experts(binder *b, int32_t layer, const char *name, int64_t cols, int64_t rows,
+static geodec_status bind_experts(geodec__binder *b, int32_t layer, const char *name, int64_t cols, int64_t rows,
                                   geodec__matrix *out)
 {
     geodec_err *err = b->err;
     char suffix[SUFFIX];
     (void)snprintf(suffix, sizeof suffix, "%s.0.weight", name);
-    if (!find(b, layer, suffix)) {
+    if (!geodec__bind_find(b, layer, suffix)) {
         (void)snprintf(suffix, sizeof suffix, "%s_exps.weight", name);
-        GEODEC_PASS(bind_matrix(b, layer, suffix, cols, rows, b->c->n_expert, out));
+        GEODEC_PASS(geodec__bind_matrices(b, layer, suffix, cols, rows, b->c->n_expert, out));
         return GEODEC_OK;
     }
     geodec__matrix all = {0};
     for (int32_t e = 0; e < b->c->n_expert; e++) {
         geodec__matrix one;
         (void)snprintf(suffix, sizeof suffix, "%s.%d.weight", name, e);
-        GEODEC_PASS(bind_matrix(b, layer, suffix, cols, rows, 1, &one));
+        GEODEC_PASS(geodec__bind_matrices(b, layer, suffix, cols, rows, 1, &one));
         if (e == 0) {
             all = one;
             all.expert = b->expert_at;
@@ -386,11 +199,11 @@ static geodec_status bind_experts(binder *b, int32_t layer, const char *name, in
 }
 
 /* Gate and up of each expert in one tensor, the rows of gate first. */
-static geodec_status bind_gate_up(binder *b, int32_t layer, int64_t cols, int64_t rows, geodec__layer *l)
+static geodec_status bind_gate_up(geodec__binder *b, int32_t layer, int64_t cols, int64_t rows, geodec__layer *l)
 {
     geodec_err *err = b->err;
     geodec__matrix both;
-    GEODEC_PASS(bind_matrix(b, layer, fused_experts, cols, 2 * rows, b->c->n_expert, &both));
+    GEODEC_PASS(geodec__bind_matrices(b, layer, fused_experts, cols, 2 * rows, b->c->n_expert, &both));
     geodec__matrix *const half[] = {&l->gate, &l->up};
     for (int k = 0; k < 2; k++) {
         *half[k] = slice(&both, k * rows, rows);
@@ -401,7 +214,7 @@ static geodec_status bind_gate_up(binder *b, int32_t layer, int64_t cols, int64_
 }
 
 /* The matrices of the experts of a layer. */
-static geodec_status bind_routed(binder *b, int32_t i, int64_t d, int64_t f, geodec__layer *l)
+static geodec_status bind_routed(geodec__binder *b, int32_t i, int64_t d, int64_t f, geodec__layer *l)
 {
     geodec_err *err = b->err;
     if (b->store) {
@@ -410,7 +223,7 @@ static geodec_status bind_routed(binder *b, int32_t i, int64_t d, int64_t f, geo
         GEODEC_PASS(bind_described(b, i, 2, f, d, &l->down));
         return GEODEC_OK;
     }
-    if (find(b, i, fused_experts)) {
+    if (geodec__bind_find(b, i, fused_experts)) {
         GEODEC_PASS(bind_gate_up(b, i, d, f, l));
     } else {
         GEODEC_PASS(bind_experts(b, i, "ffn_gate", d, f, &l->gate));
@@ -418,34 +231,38 @@ static geodec_status bind_routed(binder *b, int32_t i, int64_t d, int64_t f, geo
     }
     GEODEC_PASS(bind_experts(b, i, "ffn_down", f, d, &l->down));
     const int64_t e = b->c->n_expert;
-    GEODEC_PASS(bind_rows(b, presence_of(b->arch, "ffn_gate_exps.bias"), i, "ffn_gate_exps.bias", f, e, &l->gate_bias));
-    GEODEC_PASS(bind_rows(b, presence_of(b->arch, "ffn_up_exps.bias"), i, "ffn_up_exps.bias", f, e, &l->up_bias));
-    GEODEC_PASS(bind_rows(b, presence_of(b->arch, "ffn_down_exps.bias"), i, "ffn_down_exps.bias", d, e, &l->down_bias));
+    GEODEC_PASS(geodec__bind_rows(b, geodec__bind_presence(b->arch, "ffn_gate_exps.bias"), i, "ffn_gate_exps.bias", f,
+                                  e, &l->gate_bias));
+    GEODEC_PASS(geodec__bind_rows(b, geodec__bind_presence(b->arch, "ffn_up_exps.bias"), i, "ffn_up_exps.bias", f, e,
+                                  &l->up_bias));
+    GEODEC_PASS(geodec__bind_rows(b, geodec__bind_presence(b->arch, "ffn_down_exps.bias"), i, "ffn_down_exps.bias", d,
+                                  e, &l->down_bias));
     return GEODEC_OK;
 }
 
 /* Whether the layer has experts: one with a router, unless the keys make it dense. */
-static bool routed(binder *b, int32_t layer)
+static bool routed(geodec__binder *b, int32_t layer)
 {
     const geodec_model_config *c = b->c;
     if (c->recur_period > 0) return c->n_expert > 0 && geodec__recurs(c, layer);
     if (c->n_expert == 0) return false;
     const bool by_key = layer >= c->n_dense && (c->expert_step < 2 || (layer + 1) % c->expert_step == 0);
-    return find(b, layer, "ffn_gate_inp.weight") ? by_key || !find(b, layer, "ffn_down.weight")
-                                                 : by_key && !find(b, layer, "ffn_down.weight");
+    return geodec__bind_find(b, layer, "ffn_gate_inp.weight")
+               ? by_key || !geodec__bind_find(b, layer, "ffn_down.weight")
+               : by_key && !geodec__bind_find(b, layer, "ffn_down.weight");
 }
 
 /* Projection to the torus, and the places of the experts on it. */
-static geodec_status bind_torus(binder *b, int32_t i, geodec__layer *l)
+static geodec_status bind_torus(geodec__binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const int64_t d = b->c->d_model, experts = b->c->n_expert;
     const int64_t rows = geodec_torus_rows(b->c->route == GEODEC_ROUTE_ANGLE ? GEODEC_TORUS_ANGLE : GEODEC_TORUS_MOD);
-    GEODEC_PASS(bind_matrix(b, i, "ffn_gate_inp.weight", d, rows, 1, &l->router));
-    GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "ffn_gate_inp.bias", rows, &l->router_bias));
-    const geodec_gguf_tensor *t = find(b, i, "ffn_expert_place.weight");
-    if (!t) GEODEC_PASS(missing(b));
-    GEODEC_PASS(check_shape(b, t, GEODEC_TORUS_AXES, experts, 1, err));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "ffn_gate_inp.weight", d, rows, 1, &l->router));
+    GEODEC_PASS(geodec__bind_vector(b, GEODEC__ALWAYS, i, "ffn_gate_inp.bias", rows, &l->router_bias));
+    const geodec_gguf_tensor *t = geodec__bind_find(b, i, "ffn_expert_place.weight");
+    if (!t) GEODEC_PASS(geodec__bind_missing(b));
+    GEODEC_PASS(geodec__bind_shape(b, t, GEODEC_TORUS_AXES, experts, 1, err));
     const int64_t n = GEODEC_TORUS_AXES * experts;
     if (t->type != GEODEC_GGML_F32)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor '%s' is of type %s, not F32", b->name, geodec_ggml_type_name(t->type));
@@ -455,26 +272,29 @@ static geodec_status bind_torus(binder *b, int32_t i, geodec__layer *l)
             GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': value %lld is outside 0 to 1", b->name, (long long)k);
     l->expert_place = b->vector_at;
     b->vector_at += geodec__pad(n);
-    mark(b, t);
+    geodec__bind_mark(b, t);
     return GEODEC_OK;
 }
 
 /* The network of every row beside the experts. */
-static geodec_status bind_shared(binder *b, int32_t i, geodec__layer *l)
+static geodec_status bind_shared(geodec__binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const int64_t d = b->c->d_model, shared = b->c->d_ff_shared;
     const bool dense = b->arch->shared == GEODEC__SHARED_FFN;
-    if (shared == 0 || (dense && !find(b, i, "ffn_up.weight"))) return GEODEC_OK;
-    GEODEC_PASS(bind_matrix(b, i, dense ? "ffn_gate.weight" : "ffn_gate_shexp.weight", d, shared, 1, &l->shared_gate));
-    GEODEC_PASS(bind_matrix(b, i, dense ? "ffn_up.weight" : "ffn_up_shexp.weight", d, shared, 1, &l->shared_up));
-    GEODEC_PASS(bind_matrix(b, i, dense ? "ffn_down.weight" : "ffn_down_shexp.weight", shared, d, 1, &l->shared_down));
-    if (presence_of(b->arch, "ffn_gate_inp_shexp") == GEODEC__ALWAYS)
-        GEODEC_PASS(bind_matrix(b, i, "ffn_gate_inp_shexp.weight", d, 1, 1, &l->shared_factor));
+    if (shared == 0 || (dense && !geodec__bind_find(b, i, "ffn_up.weight"))) return GEODEC_OK;
+    GEODEC_PASS(geodec__bind_matrices(b, i, dense ? "ffn_gate.weight" : "ffn_gate_shexp.weight", d, shared, 1,
+                                      &l->shared_gate));
+    GEODEC_PASS(
+        geodec__bind_matrices(b, i, dense ? "ffn_up.weight" : "ffn_up_shexp.weight", d, shared, 1, &l->shared_up));
+    GEODEC_PASS(geodec__bind_matrices(b, i, dense ? "ffn_down.weight" : "ffn_down_shexp.weight", shared, d, 1,
+                                      &l->shared_down));
+    if (geodec__bind_presence(b->arch, "ffn_gate_inp_shexp") == GEODEC__ALWAYS)
+        GEODEC_PASS(geodec__bind_matrices(b, i, "ffn_gate_inp_shexp.weight", d, 1, 1, &l->shared_factor));
     return GEODEC_OK;
 }
 
-static geodec_status bind_mixture(binder *b, int32_t i, geodec__layer *l)
+static geodec_status bind_mixture(geodec__binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const geodec_model_config *c = b->c;
@@ -483,81 +303,68 @@ static geodec_status bind_mixture(binder *b, int32_t i, geodec__layer *l)
         GEODEC_PASS(bind_torus(b, i, l));
         return bind_routed(b, i, d, f, l);
     }
-    GEODEC_PASS(bind_matrix(b, i, "ffn_gate_inp.weight", d, c->n_expert, 1, &l->router));
-    GEODEC_PASS(bind_vector(b, presence_of(b->arch, "ffn_gate_inp.bias"), i, "ffn_gate_inp.bias", c->n_expert,
-                            &l->router_bias));
-    GEODEC_PASS(
-        bind_vector(b, presence_of(b->arch, "exp_probs_b.bias"), i, "exp_probs_b.bias", c->n_expert, &l->expert_bias));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "ffn_gate_inp.weight", d, c->n_expert, 1, &l->router));
+    GEODEC_PASS(geodec__bind_vector(b, geodec__bind_presence(b->arch, "ffn_gate_inp.bias"), i, "ffn_gate_inp.bias",
+                                    c->n_expert, &l->router_bias));
+    GEODEC_PASS(geodec__bind_vector(b, geodec__bind_presence(b->arch, "exp_probs_b.bias"), i, "exp_probs_b.bias",
+                                    c->n_expert, &l->expert_bias));
     GEODEC_PASS(bind_routed(b, i, d, f, l));
-    GEODEC_PASS(bind_norm(b, presence_of(b->arch, "ffn_norm_exps"), false, i, "ffn_norm_exps", d, 0, &l->expert_norm));
+    GEODEC_PASS(geodec__bind_norm(b, geodec__bind_presence(b->arch, "ffn_norm_exps"), false, i, "ffn_norm_exps", d, 0,
+                                  &l->expert_norm));
     return bind_shared(b, i, l);
 }
 
 /* A network of every row: gated, with gate and up in one matrix, or plain. */
-static geodec_status bind_dense(binder *b, int32_t i, int64_t f, geodec__layer *l)
+static geodec_status bind_dense(geodec__binder *b, int32_t i, int64_t f, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const int64_t d = b->c->d_model;
-    const geodec_gguf_tensor *up = find(b, i, "ffn_up.weight");
+    const geodec_gguf_tensor *up = geodec__bind_find(b, i, "ffn_up.weight");
     if (b->c->plain) {
-        GEODEC_PASS(bind_matrix(b, i, "ffn_up.weight", d, f, 1, &l->gate));
-        GEODEC_PASS(bind_bias(b, i, "ffn_up", f, &l->gate_bias));
-        GEODEC_PASS(bind_vector(b, presence_of(b->arch, "ffn.act.scales"), i, "ffn.act.scales", f, &l->hidden_scale));
-    } else if (up && up->dim[1] == 2 * f && !find(b, i, "ffn_gate.weight")) {
+        GEODEC_PASS(geodec__bind_matrices(b, i, "ffn_up.weight", d, f, 1, &l->gate));
+        GEODEC_PASS(geodec__bind_bias(b, i, "ffn_up", f, &l->gate_bias));
+        GEODEC_PASS(geodec__bind_vector(b, geodec__bind_presence(b->arch, "ffn.act.scales"), i, "ffn.act.scales", f,
+                                        &l->hidden_scale));
+    } else if (up && up->dim[1] == 2 * f && !geodec__bind_find(b, i, "ffn_gate.weight")) {
         geodec__matrix both;
-        GEODEC_PASS(bind_matrix(b, i, "ffn_up.weight", d, 2 * f, 1, &both));
+        GEODEC_PASS(geodec__bind_matrices(b, i, "ffn_up.weight", d, 2 * f, 1, &both));
         l->gate = slice(&both, 0, f);
         l->up = slice(&both, f, f);
     } else {
-        GEODEC_PASS(bind_matrix(b, i, "ffn_gate.weight", d, f, 1, &l->gate));
-        GEODEC_PASS(bind_matrix(b, i, "ffn_up.weight", d, f, 1, &l->up));
-        GEODEC_PASS(bind_bias(b, i, "ffn_gate", f, &l->gate_bias));
-        GEODEC_PASS(bind_bias(b, i, "ffn_up", f, &l->up_bias));
+        GEODEC_PASS(geodec__bind_matrices(b, i, "ffn_gate.weight", d, f, 1, &l->gate));
+        GEODEC_PASS(geodec__bind_matrices(b, i, "ffn_up.weight", d, f, 1, &l->up));
+        GEODEC_PASS(geodec__bind_bias(b, i, "ffn_gate", f, &l->gate_bias));
+        GEODEC_PASS(geodec__bind_bias(b, i, "ffn_up", f, &l->up_bias));
     }
-    GEODEC_PASS(bind_norm(b, presence_of(b->arch, "ffn_sub_norm"), false, i, "ffn_sub_norm", f, 0, &l->hidden_norm));
-    GEODEC_PASS(bind_matrix(b, i, "ffn_down.weight", f, d, 1, &l->down));
-    GEODEC_PASS(bind_bias(b, i, "ffn_down", d, &l->down_bias));
+    GEODEC_PASS(geodec__bind_norm(b, geodec__bind_presence(b->arch, "ffn_sub_norm"), false, i, "ffn_sub_norm", f, 0,
+                                  &l->hidden_norm));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "ffn_down.weight", f, d, 1, &l->down));
+    GEODEC_PASS(geodec__bind_bias(b, i, "ffn_down", d, &l->down_bias));
     return GEODEC_OK;
 }
 
-static geodec_status bind_feed_forward(binder *b, int32_t i, geodec__layer *l)
+static geodec_status bind_feed_forward(geodec__binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const geodec__arch *a = b->arch;
-    if (presence_of(a, "post_attention_norm") != GEODEC__NEVER || a->attn_post_norm)
-        GEODEC_PASS(bind_stream_norm(b, i, a->attn_post_norm, "post_attention_norm", &l->attn_post_norm));
-    if (presence_of(a, "ffn_norm") != GEODEC__MAYBE || find(b, i, "ffn_norm.weight"))
-        GEODEC_PASS(bind_stream_norm(b, i, a->ffn_norm, "ffn_norm", &l->ffn_norm));
+    if (geodec__bind_presence(a, "post_attention_norm") != GEODEC__NEVER || a->attn_post_norm)
+        GEODEC_PASS(geodec__bind_stream_norm(b, i, a->attn_post_norm, "post_attention_norm", &l->attn_post_norm));
+    if (geodec__bind_presence(a, "ffn_norm") != GEODEC__MAYBE || geodec__bind_find(b, i, "ffn_norm.weight"))
+        GEODEC_PASS(geodec__bind_stream_norm(b, i, a->ffn_norm, "ffn_norm", &l->ffn_norm));
     if (routed(b, i))
         GEODEC_PASS(bind_mixture(b, i, l));
     else
         GEODEC_PASS(bind_dense(b, i, l->d_ff, l));
-    if (presence_of(a, "post_ffw_norm") != GEODEC__NEVER || a->ffn_post_norm)
-        GEODEC_PASS(bind_stream_norm(b, i, a->ffn_post_norm, "post_ffw_norm", &l->ffn_post_norm));
+    if (geodec__bind_presence(a, "post_ffw_norm") != GEODEC__NEVER || a->ffn_post_norm)
+        GEODEC_PASS(geodec__bind_stream_norm(b, i, a->ffn_post_norm, "post_ffw_norm", &l->ffn_post_norm));
     return GEODEC_OK;
 }
 
 /* ---- for recurrent_bind.c ---------------------------------------------------------------------------------------- */
 
-const geodec_gguf_tensor *geodec__bind_find(geodec__binder *b, int32_t layer, const char *suffix)
-{
-    return find(b, layer, suffix);
-}
-void geodec__bind_mark(const geodec__binder *b, const geodec_gguf_tensor *t) { mark(b, t); }
-geodec_status geodec__bind_missing(const geodec__binder *b) { return missing(b); }
-geodec_status geodec__bind_shape(const geodec__binder *b, const geodec_gguf_tensor *t, int64_t cols, int64_t rows,
-                                 geodec_err *err)
-{
-    return check_shape(b, t, cols, rows, 1, err);
-}
-geodec_status geodec__bind_matrix(geodec__binder *b, int32_t layer, const char *suffix, int64_t cols, int64_t rows,
-                                  geodec__matrix *out)
-{
-    return bind_matrix(b, layer, suffix, cols, rows, 1, out);
-}
 geodec_status geodec__bind_entry(geodec__binder *b, int32_t layer, geodec__layer *l)
 {
-    return bind_stream_norm(b, layer, b->arch->attn_norm, "attn_norm", &l->attn_norm);
+    return geodec__bind_stream_norm(b, layer, b->arch->attn_norm, "attn_norm", &l->attn_norm);
 }
 geodec_status geodec__bind_attention(geodec__binder *b, int32_t layer, geodec__layer *l)
 {
@@ -568,7 +375,7 @@ geodec_status geodec__bind_feed(geodec__binder *b, int32_t layer, geodec__layer 
     return bind_feed_forward(b, layer, l);
 }
 
-static geodec_status bind_divisors(binder *b, geodec_model *m)
+static geodec_status bind_divisors(geodec__binder *b, geodec_model *m)
 {
     geodec_err *err = b->err;
     static const char *const names[][2] = {
@@ -581,7 +388,7 @@ static geodec_status bind_divisors(binder *b, geodec_model *m)
             b->arch->divisors == GEODEC__DIVISORS_TWO && geodec_gguf_find(b->g, names[GEODEC__DIVISORS_TWO][1 - i])
                 ? GEODEC__ALWAYS
                 : GEODEC__MAYBE;
-        GEODEC_PASS(bind_vector(b, p, -1, names[b->arch->divisors][i], pairs, &m->rope_divisor[i]));
+        GEODEC_PASS(geodec__bind_vector(b, p, -1, names[b->arch->divisors][i], pairs, &m->rope_divisor[i]));
         for (int64_t k = 0; m->rope_divisor[i] && k < pairs; k++)
             if (!(m->rope_divisor[i][k] > 0))
                 GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': divisor %lld is not positive", b->name, (long long)k);
@@ -591,7 +398,7 @@ static geodec_status bind_divisors(binder *b, geodec_model *m)
 }
 
 /* Whether it belongs to a block after the last layer. */
-static bool is_of_next_tokens(const binder *b, const char *name)
+static bool is_of_next_tokens(const geodec__binder *b, const char *name)
 {
     int block;
     return sscanf(name, "blk.%4d.", &block) == 1 && block >= b->c->n_layer &&
@@ -627,13 +434,13 @@ static bool is_unneeded(const geodec__arch *a, const char *name)
     const char *dot = strrchr(name + end, '.');
     const bool ending = dot && (strcmp(dot, ".weight") == 0 || strcmp(dot, ".bias") == 0);
     const size_t n = ending ? (size_t)(dot - name - end) : strlen(name + end);
-    return end > 0 && (listed(a->must, name + end, n) || listed(a->may, name + end, n) ||
-                       (!a->plain && listed(dense, name + end, n)));
+    return end > 0 && (geodec__bind_listed(a->must, name + end, n) || geodec__bind_listed(a->may, name + end, n) ||
+                       (!a->plain && geodec__bind_listed(dense, name + end, n)));
 }
 
 /* A tensor of another architecture would be part of the function, so it is an error. One without values, or of a name
  * that no architecture has, is not read, and counted, as is one that this file does not need. */
-static geodec_status refuse_unexpected(const binder *b, geodec_model *m)
+static geodec_status refuse_unexpected(const geodec__binder *b, geodec_model *m)
 {
     geodec_status st = GEODEC_OK;
     geodec_err *err = b->err;
@@ -651,7 +458,7 @@ done:
 }
 
 /* Memory for every vector and every expert's pointer, counted from the tensors present. */
-static geodec_status new_places(binder *b, geodec_model *m, geodec_err *err)
+static geodec_status new_places(geodec__binder *b, geodec_model *m, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t floats = 0, experts = 0;
@@ -698,7 +505,7 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model_config *c = &m->config;
-    binder b = {.g = m->gguf, .arch = geodec__arch_find(c->arch), .c = c, .store = m->store, .err = err};
+    geodec__binder b = {.g = m->gguf, .arch = geodec__arch_find(c->arch), .c = c, .store = m->store, .err = err};
     const geodec_gguf_tensor *embedding = geodec_gguf_find(m->gguf, "token_embd.weight");
     /* before memory is allocated by these numbers, check that the file has that many tensors */
     const int64_t least = b.arch->mixer != GEODEC__MIXER_NONE ? 3 : 6; /* tensors of a block */
@@ -712,18 +519,20 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
     if (m->store) GEODEC_TRY(check_store(m, err));
     GEODEC_NEW(m->layer, c->n_layer);
     GEODEC_TRY(new_places(&b, m, err));
-    GEODEC_TRY(bind_matrix(&b, -1, "token_embd.weight", c->d_model, c->n_vocab, 1, &m->embedding));
-    GEODEC_TRY(bind_stream_norm(&b, -1, b.arch->output_norm, "output_norm", &m->output_norm));
-    GEODEC_TRY(bind_norm(&b, presence_of(b.arch, "/token_embd_norm"), b.arch->embed_norm, -1, "token_embd_norm",
-                         c->d_model, 0, &m->embed_norm));
-    const geodec__presence positions = presence_of(b.arch, "/position_embd");
-    if (positions == GEODEC__ALWAYS || (positions == GEODEC__MAYBE && find(&b, -1, "position_embd.weight")))
-        GEODEC_TRY(bind_matrix(&b, -1, "position_embd.weight", c->d_model, c->n_ctx, 1, &m->positions));
+    GEODEC_TRY(geodec__bind_matrices(&b, -1, "token_embd.weight", c->d_model, c->n_vocab, 1, &m->embedding));
+    GEODEC_TRY(geodec__bind_stream_norm(&b, -1, b.arch->output_norm, "output_norm", &m->output_norm));
+    GEODEC_TRY(geodec__bind_norm(&b, geodec__bind_presence(b.arch, "/token_embd_norm"), b.arch->embed_norm, -1,
+                                 "token_embd_norm", c->d_model, 0, &m->embed_norm));
+    const geodec__presence positions = geodec__bind_presence(b.arch, "/position_embd");
+    if (positions == GEODEC__ALWAYS ||
+        (positions == GEODEC__MAYBE && geodec__bind_find(&b, -1, "position_embd.weight")))
+        GEODEC_TRY(geodec__bind_matrices(&b, -1, "position_embd.weight", c->d_model, c->n_ctx, 1, &m->positions));
     c->tied =
         b.arch->head == GEODEC__NEVER || (b.arch->head == GEODEC__MAYBE && !geodec_gguf_find(m->gguf, "output.weight"));
     m->head = m->embedding;
-    if (!c->tied) GEODEC_TRY(bind_matrix(&b, -1, "output.weight", c->d_model, c->n_vocab, 1, &m->head));
-    GEODEC_TRY(bind_vector(&b, presence_of(b.arch, "/output.bias"), -1, "output.bias", c->n_vocab, &m->head_bias));
+    if (!c->tied) GEODEC_TRY(geodec__bind_matrices(&b, -1, "output.weight", c->d_model, c->n_vocab, 1, &m->head));
+    GEODEC_TRY(geodec__bind_vector(&b, geodec__bind_presence(b.arch, "/output.bias"), -1, "output.bias", c->n_vocab,
+                                   &m->head_bias));
     GEODEC_TRY(geodec__config_layers(m->gguf, c, m->layer, err));
     GEODEC_TRY(bind_divisors(&b, m));
     for (int32_t i = 0; i < c->n_layer; i++) {
