@@ -267,7 +267,7 @@ static void add_inner_norms(owner *o, const description *k, geodec__layer *l)
 
 static void add_vectors(owner *o, const description *k, geodec__layer *l)
 {
-    static const float xielu[4] = {0.8f, -0.4f, 0.5f, -1e-6f};
+    static const float xielu[4] = {0.8f, -0.4f, 0.5f, -0.25f};
     const int64_t experts = l->router.data ? k->config.n_expert : 1;
     if (k->biases) {
         l->q_bias = vector(o, l->q.rows, 0, 0.5);

@@ -3,6 +3,7 @@
 #include "reference/attended.h"
 #include "reference/check.h"
 #include "reference/models.h"
+#include "reference/reference_internal.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -59,6 +60,48 @@ Test(reference_attended, gradients_against_differences, .timeout = 120)
         (void)fprintf(stderr, "%s: worst deviation of an attention gradient %.1e\n", models_name(kind), worst);
         cr_assert_lt(worst, 1e-6, "%s", models_name(kind));
         double *const all[] = {state, s, g, u, moved};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+        geodec_reference_destroy(r);
+        models_destroy(m);
+    }
+}
+
+/* Weights are those of the attention operator, whose result for values that are 1 at one key and 0 elsewhere is that
+ * key's weight; and scores differ as the logarithms of weights do. */
+Test(reference_attended, values_of_the_attention_operator)
+{
+    geodec_linalg_init();
+    for (int kind = 0; kind < MODEL_KINDS; kind++) {
+        geodec_err err = {0};
+        geodec_model *m = models_create(kind);
+        geodec_reference *r = NULL;
+        geodec__ref_tape tape = {0};
+        int32_t token[LENGTH];
+        test_ok(geodec_reference_create(m, NULL, &r, &err), &err);
+        const int64_t d = m->config.d_model, H = m->config.n_head, dim = m->config.head_dim,
+                      kv = m->config.n_kv_head * dim;
+        double *x = geodec_mem_new(LENGTH * d, sizeof *x), *v = geodec_mem_new(LENGTH * kv, sizeof *v);
+        double *o = geodec_mem_new(LENGTH * H * dim, sizeof *o), *s = geodec_mem_new(2 * PAIRS * H, sizeof *s);
+        double *w = s + PAIRS * H;
+        models_tokens(m, token, LENGTH);
+        test_ok(geodec_reference_embed(r, token, LENGTH, x, &err), &err);
+        weights(r, 0, x, s, w);
+        test_ok(geodec__reference_tape_create(r, LENGTH, 0, &tape, &err), &err);
+        test_ok(geodec__reference_mix(&tape, &m->layer[0], x, &err), &err);
+        geodec__ref_attention a = geodec__reference_attention_of(&tape, &m->layer[0]);
+        a.v = v;
+        for (int i = 0; i < PAIRS; i++) {
+            for (int64_t at = 0; at < LENGTH * kv; at++) v[at] = at / kv == pairs[i].key;
+            test_ok(geodec__reference_attend(NULL, &a, o, &err), &err);
+            for (int64_t h = 0; h < H; h++) {
+                const int64_t e = i * H + h, before = e - H;
+                cr_assert_lt(fabs(w[e] - o[(pairs[i].query * H + h) * dim]), 1e-13, "%s", models_name(kind));
+                if (i == 0 || pairs[i].query != pairs[i - 1].query) continue;
+                cr_assert_lt(fabs(log(w[e] / w[before]) - (s[e] - s[before])), 1e-10, "%s", models_name(kind));
+            }
+        }
+        geodec__reference_tape_destroy(&tape);
+        double *const all[] = {x, v, o, s};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
         geodec_reference_destroy(r);
         models_destroy(m);

@@ -367,7 +367,7 @@ static void plain_vjp(const void *ctx, const double *x, int64_t k, const double 
     geodec__reference_gated_vjp(&o->act, o->n, x, NULL, k, gy, gx, NULL);
 }
 
-static const float xielu[4] = {0.8f, -0.4f, 0.5f, -1e-6f};
+static const float xielu[4] = {0.8f, -0.4f, 0.5f, -0.25f};
 
 /* The activations of -800, 800, -0.9 and 1.5, the first two without overflow. */
 static void activations_of(geodec_activation kind, double want[4])
@@ -404,6 +404,11 @@ Test(reference_operators, gated_activation)
             NEAR(y[i], want[i] * factor, "gated activation %d of %g", kind, gate[i]);
         }
     }
+    /* between eps and 0 the exponential of xIELU is that of eps */
+    const double near = -0.1, q = 0.5 + log1p(exp((double)xielu[1]));
+    double y;
+    geodec__reference_gated(&(geodec__ref_activation){GEODEC_XIELU, xielu}, 1, &near, NULL, &y);
+    NEAR(y, (exp(-0.25) - 1 + 0.1) * q - 0.05, "xIELU of -0.1");
     /* beyond its limits the clamped one is constant */
     const gated o = {{GEODEC_SWIGLU_CLAMPED, NULL}, 1};
     const double x[2] = {7.5, 8}, one[2] = {1, 1};
