@@ -7,6 +7,7 @@ load ../root
 setup_file() {
     export f16=$PWD/data/model/geodec-stories-f16.gguf
     export q8=$PWD/data/model/geodec-stories-q8_0.gguf
+    export mixture=$PWD/data/model/geodec-mixture-f16.gguf
     printf 'The cat and the dog went to the river. They were happy all day.' >"$BATS_FILE_TMPDIR/text"
 }
 
@@ -23,7 +24,7 @@ nll() { "$bin/geodec-perplexity" --quiet --model "$1" "$text" >nll.tsv && column
 
 @test "a model in every type loads, and its likelihood falls with the number of bits" {
     base=$(nll "$f16")
-    for case in q8_0:0.01 q6_k:0.02 q5_k:0.05 q5_0:0.05 q4_k_m:0.3 q4_0:0.3 bf16:0.02; do
+    for case in q8_0:0.01 q6_k:0.02 q5_k:0.05 q5_0:0.05 q4_k_m:0.3 q4_0:0.3 iq4_xs:0.3 mxfp4:0.6 bf16:0.02; do
         t=${case%:*}
         "$bin/geodec-quantize" --quiet --type "$t" -o "$t.gguf" "$f16" >"$t.tsv"
         awk -v a="$base" -v b="$(nll "$t.gguf")" -v most="${case#*:}" -v t="$t" \
@@ -79,6 +80,22 @@ nll() { "$bin/geodec-perplexity" --quiet --model "$1" "$text" >nll.tsv && column
         run --separate-stderr "$bin/geodec-quantize" --type q4_0 --tensor "$bad" -o b.gguf "$f16"
         [ "$status" -eq 2 ] && [ -z "$output" ] && [ ! -e b.gguf ] || { echo "$bad: $status $stderr"; false; }
     done
+}
+
+@test "types that are read but not written are refused by name" {
+    for t in iq1_s iq1_m iq2_xxs iq2_xs iq2_s iq3_xxs iq3_s nvfp4 q1_0 q2_0; do
+        run --separate-stderr "$bin/geodec-quantize" --type "$t" -o a.gguf "$f16"
+        [ "$status" -eq 2 ] && [[ "$stderr" == *"$t"* ]] && [ ! -e a.gguf ] || { echo "$t: $status $stderr"; false; }
+        run --separate-stderr "$bin/geodec-quantize" --type q4_0 --tensor "*ffn_up*=$t" -o a.gguf "$f16"
+        [ "$status" -eq 2 ] && [[ "$stderr" == *"type '$t' cannot be written"* ]] && [ ! -e a.gguf ] || { echo "$t: $status $stderr"; false; }
+    done
+}
+
+@test "mxfp4 is the type of experts, with Q8_0 beside them" {
+    "$bin/geodec-quantize" --quiet --type mxfp4 -o a.gguf "$mixture" >a.tsv
+    [ "$(awk -F'\t' 'NR > 1 && $1 ~ /_exps/ {print $3}' a.tsv | sort -u)" = MXFP4 ]
+    [ "$(awk -F'\t' 'NR > 1 && $1 !~ /_exps/ && $2 != $3 {print $3}' a.tsv | sort -u)" = Q8_0 ]
+    nll a.gguf >/dev/null
 }
 
 @test "no file is overwritten, and no partial file is left" {

@@ -42,7 +42,9 @@ void tensor_types_page(FILE *out)
                   "not fit either.\n"
                   "Products, in exact and in fast arithmetic: floats (by float kernels of the type), integers, or "
                   "decoded (as floats,\n"
-                  "after a few rows are decoded).\n"
+                  "after a few rows are decoded). In memory, weights for products in integers are as large as in the "
+                  "file, but for\n"
+                  "the types with code books, IQ1 to IQ3, which take 3 or 4 bits a value and half a bit for scales.\n"
                   "\n"
                   "Recipes of `geodec-quantize --type`: `%s`.\n",
                   geodec_quantize_recipes());

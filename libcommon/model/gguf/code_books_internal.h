@@ -62,10 +62,13 @@ typedef struct geodec__expanded {
     uint8_t scale[16]; /* of the groups of 16 or 32 values: signed integers; MXFP4: exponents; NVFP4: floats of 7 bits,
                         * without a number that means 0; not set for Q1_0 and Q2_0 */
     uint8_t code[256];
+    const uint8_t
+        *nibbles; /* IQ4_XS, MXFP4: the codes are not set, but here: 16 bytes for 32 values, nibbles as Q4_0 */
 } geodec__expanded;
 
 typedef void (*geodec__expand_fn)(const uint8_t *block, geodec__expanded *out);
-/* The function of a type of this form; NULL for any other, and for IQ4_NL. */
+/* The function of a type of this form, whose result is read while the block is there; NULL for any other, and for
+ * IQ4_NL. */
 geodec__expand_fn geodec__expand_of(int type);
 
 #endif

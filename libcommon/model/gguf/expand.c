@@ -49,15 +49,6 @@ static void put3(uint16_t first, uint16_t second, uint32_t signs, uint8_t *code)
     store8(code, spread3(first) | spread3(second) << 32 | spread1(signs) << 3);
 }
 
-/* 16 bytes of nibbles: values 0-15 low, 16-31 high. */
-static void put_nibbles(const uint8_t *q, int n, uint8_t *code)
-{
-    for (int j = 0; j < n; j++) {
-        code[j] = q[j] & 15;
-        code[j + n] = q[j] >> 4;
-    }
-}
-
 static void expand_iq2_xxs(const uint8_t *p, geodec__expanded *out)
 {
     out->d = geodec__load16(p);
@@ -155,14 +146,14 @@ static void expand_iq4_xs(const uint8_t *p, geodec__expanded *out)
     for (int g = 0; g < 8; g++) {
         const int s = (p[4 + g / 2] >> 4 * (g % 2) & 15) | (int)(high >> 2 * g & 3) << 4;
         out->scale[g] = (uint8_t)(s - 32);
-        put_nibbles(p + 8 + 16 * g, 16, out->code + 32 * g);
     }
+    out->nibbles = p + 8;
 }
 
 static void expand_mxfp4(const uint8_t *p, geodec__expanded *out)
 {
     out->scale[0] = p[0];
-    put_nibbles(p + 1, 16, out->code);
+    out->nibbles = p + 1;
 }
 
 /* The top bit does not count; without it 0x7f is not a number, and means 0. */
@@ -170,7 +161,10 @@ static void expand_nvfp4(const uint8_t *p, geodec__expanded *out)
 {
     for (int g = 0; g < 4; g++) {
         out->scale[g] = p[g] == 0x7f ? 0 : p[g] & 0x7f;
-        put_nibbles(p + 4 + 8 * g, 8, out->code + 16 * g);
+        for (int j = 0; j < 8; j++) {
+            out->code[16 * g + j] = p[4 + 8 * g + j] & 15;
+            out->code[16 * g + 8 + j] = p[4 + 8 * g + j] >> 4;
+        }
     }
 }
 

@@ -198,12 +198,13 @@ void geodec__types_decode_tq2_0(const void *src, float *dst, int64_t n)
 typedef enum fine { INTEGER, EXPONENT, FLOAT, NONE } fine; /* what the scale of a group is */
 
 /* The constants of a type are known after inlining. */
-INLINE void decode_levels(int type, const void *src, float *dst, int64_t n, const int group, const fine kind,
+INLINE void decode_levels(const int type, const void *src, float *dst, int64_t n, const int group, const fine kind,
                           const geodec__levels levels)
 {
     const geodec_ggml_traits *t = geodec_ggml_traits_of(type);
     const geodec__expand_fn expand = geodec__expand_of(type);
     const int8_t *const level = geodec__code_books_level[levels];
+    const bool nibbles = type == GEODEC_GGML_IQ4_XS || type == GEODEC_GGML_MXFP4;
     const uint8_t *p = src;
     for (int64_t b = 0; b < n / t->block; b++, p += t->block_bytes) {
         geodec__expanded e;
@@ -214,7 +215,11 @@ INLINE void decode_levels(int type, const void *src, float *dst, int64_t n, cons
                                 : kind == FLOAT   ? geodec__e4m3_half(e.scale[g])
                                 : kind == INTEGER ? d * (float)(int8_t)e.scale[g]
                                                   : d;
-            const uint8_t *code = e.code + g * group;
+            uint8_t *code = e.code + g * group;
+            for (int j = 0; j < 16 && nibbles; j++) {
+                code[j] = e.nibbles[16 * g + j] & 15;
+                code[j + 16] = e.nibbles[16 * g + j] >> 4;
+            }
             for (int i = 0; i < group; i++)
                 dst[i] = scale * (float)(levels == GEODEC__LEVELS_NONE ? code[i] - 1 : level[code[i]]);
         }

@@ -78,6 +78,12 @@ INLINE void put_plane(const uint32_t c[8], int shift, uint8_t *codes, int row)
     store32(word_at(codes, 0, row), v);
 }
 
+/* The vectors of nibbles are the file's words where those of columns 0-15 are low and of 16-31 high. */
+INLINE void copy_nibbles(const uint8_t *q, uint8_t *codes, int row)
+{
+    for (int g = 0; g < 4; g++) store32(word_at(codes, g, row), load32(q + 4 * g));
+}
+
 /* Eight words of codes, a byte each, into the vectors of their width; and back. */
 INLINE void put_codes(int bits, const uint32_t c[8], uint8_t *codes, int row)
 {
@@ -266,8 +272,13 @@ INLINE void pack_expanded(const geodec__panel_format *f, geodec__expand_fn expan
         record[2 * row + 1] = (uint8_t)(e.d >> 8);
     }
     for (int g = 0; g < (f->head_bytes - f->fine) / 16; g++) record[f->fine + 16 * g + row] = e.scale[g];
+    const bool nibbles = f->type == GEODEC_GGML_IQ4_XS || f->type == GEODEC_GGML_MXFP4;
     for (int b = 0; b < f->blocks; b++) {
         uint32_t c[8];
+        if (nibbles) {
+            copy_nibbles(e.nibbles + 16 * b, record + f->head_bytes + 64 * f->bits * b, row);
+            continue;
+        }
         memcpy(c, e.code + 32 * b, sizeof c);
         put_codes(f->bits, c, record + f->head_bytes + 64 * f->bits * b, row);
     }
@@ -310,6 +321,10 @@ INLINE void pack_block(const geodec__panel_format *f, const uint8_t *block, int 
         uint8_t s[16];
         read_scales(f, block + l->scales, s);
         for (int g = 0; g < 16; g++) record[f->head_bytes - 256 + 16 * g + row] = s[g];
+    }
+    if (f->blocks == 1 && f->bits == 4) {
+        copy_nibbles(block + l->low, record + f->head_bytes, row);
+        return;
     }
     for (int b = 0; b < f->blocks; b++) {
         uint32_t c[8];

@@ -21,11 +21,12 @@ static void look_from(const geodec__ref_attention *a, int64_t query, look *l)
 {
     l->query = query;
     l->width = query + 1;
-    l->from = a->window > 0 && query + 1 > a->window ? query + 1 - a->window : 0;
+    l->from = geodec__reference_sees_from(a, query);
     for (int64_t h = 0; h < a->n_head; h++) {
         const double *q = a->q + (query * a->n_head + h) * a->head_dim;
         double *s = l->score + h * l->width, *p = l->weight + h * l->width, *slope = l->slope + h * l->width;
-        double most = -INFINITY, sum = 0;
+        const double fall = geodec__reference_alibi(a, h), sink = a->sinks ? (double)a->sinks[h] : -INFINITY;
+        double most = sink;
         memset(p, 0, (size_t)l->width * sizeof *p);
         for (int64_t j = l->from; j <= query; j++) {
             const double *k = key_of(a, j, h);
@@ -38,8 +39,10 @@ static void look_from(const geodec__ref_attention *a, int64_t query, look *l)
                 s[j] = a->cap * t;
                 slope[j] = 1 - t * t;
             }
+            s[j] -= fall * (double)(query - j);
             most = s[j] > most ? s[j] : most;
         }
+        double sum = exp(sink - most);
         for (int64_t j = l->from; j <= query; j++) sum += p[j] = exp(s[j] - most);
         for (int64_t j = l->from; j <= query; j++) p[j] /= sum;
     }
@@ -98,9 +101,9 @@ static geodec_status one_query(const geodec__ref_tape *tape, const geodec__layer
     row.n = t + 1;
     row.first = t;
     row.angles[0].n = row.angles[1].n = t + 1;
-    GEODEC_TRY(geodec__reference_project_vjp(&row, l, &l->q, &l->q_norm, c->n_head, tape->q0, k, gq, part, gz, err));
-    GEODEC_TRY(geodec__reference_project_vjp(&row, l, &l->k, &l->k_norm, c->n_kv_head, tape->k0, k, gk, part, gz, err));
-    geodec__reference_norm_vjp(1, &l->attn_norm, tape->x + t * d, k, gz, gz);
+    GEODEC_TRY(geodec__reference_project_vjp(&row, l, GEODEC__REF_QUERY, k, gq, part, gz, err));
+    GEODEC_TRY(geodec__reference_project_vjp(&row, l, GEODEC__REF_KEY, k, gk, part, gz, err));
+    geodec__reference_enter_vjp(1, d, &l->attn_norm, tape->x + t * d, k, gz, gz);
     for (int64_t i = 0; i < pairs * H; i++) {
         if (gscore) memcpy(gscore + i * d, gz + 2 * i * d, (size_t)d * sizeof *gz);
         if (gweight) memcpy(gweight + i * d, gz + (2 * i + 1) * d, (size_t)d * sizeof *gz);

@@ -1,6 +1,7 @@
 /* Causal grouped-query attention of one sequence, a block of queries at a time.
  *
- * With s = scale q k^T, t = cap tanh(s / cap) (or s), P = softmax of t over the visible keys, o = P v:
+ * With s = scale q k^T, t = cap tanh(s / cap) (or s) - slope distance, P = softmax of t over the visible keys and the
+ * sink, if there is one, whose column is left out, o = P v:
  *     dt = t'(s) scale (dq k^T + q dk^T),  dP = P (dt - rowsum(P dt)),  do = dP v + P dv
  *     gv = P^T go,  gP = go v^T,  gs = t'(s) P (gP - rowsum(P gP)),  gq = scale gs k,  gk = scale gs^T q */
 #include "base/extremes_internal.h"
@@ -41,7 +42,7 @@ static block block_of(const attention *t, int64_t h, int64_t first, int worker)
                .rows = geodec__min(QUERY_BLOCK, a->n - first),
                .ldq = a->n_head * a->head_dim,
                .ldk = a->n_kv_head * a->head_dim};
-    b.from = a->window > 0 && first - a->window + 1 > 0 ? first - a->window + 1 : 0;
+    b.from = geodec__reference_sees_from(a, first);
     b.keys = b.first + b.rows - b.from;
     b.vary = a->first > b.from ? a->first - b.from : 0;
     b.q = a->q + first * b.ldq + h * a->head_dim;
@@ -53,23 +54,44 @@ static block block_of(const attention *t, int64_t h, int64_t first, int worker)
     return b;
 }
 
+int64_t geodec__reference_sees_from(const geodec__ref_attention *a, int64_t row)
+{
+    if (a->window == 0) return 0;
+    return a->chunks ? row / a->window * a->window : geodec__max(row - a->window + 1, 0);
+}
+
+/* With p the largest power of two up to n heads, head h < p has the slope 2^(-most (h + 1) / p). The others have those
+ * that 2p heads would have at the odd places. */
+double geodec__reference_alibi(const geodec__ref_attention *a, int64_t h)
+{
+    int64_t p = 1;
+    if (a->alibi == 0) return 0;
+    while (2 * p <= a->n_head) p *= 2;
+    return h < p ? exp2(-a->alibi * (double)(h + 1) / (double)p)
+                 : exp2(-a->alibi * (double)(2 * (h - p) + 1) / (double)(2 * p));
+}
+
 /* Fills P, and the slope of the cap, if any. */
 static void probabilities(const geodec__ref_attention *a, const block *b)
 {
+    const double fall = geodec__reference_alibi(a, b->h);
     geodec_blas_gemm(false, true, b->rows, b->keys, a->head_dim, a->scale, b->q, b->ldq, b->k, b->ldk, 0, b->p,
                      b->keys);
     for (int64_t i = 0; i < b->rows; i++) {
         double *p = b->p + i * b->keys, *slope = b->slope + i * b->keys, most = -INFINITY, sum = 0;
         const int64_t end = b->first + i + 1 - b->from; /* keys before it are visible to this query */
-        const int64_t begin = a->window > 0 && end > a->window ? end - a->window : 0;
+        const int64_t begin = geodec__reference_sees_from(a, b->first + i) - b->from;
+        if (a->sinks) most = (double)a->sinks[b->h];
         for (int64_t j = begin; j < end; j++) {
             if (a->cap != 0) {
                 const double t = tanh(p[j] / a->cap);
                 p[j] = a->cap * t;
                 slope[j] = 1 - t * t;
             }
+            p[j] -= fall * (double)(end - 1 - j);
             most = p[j] > most ? p[j] : most;
         }
+        if (a->sinks) sum = exp((double)a->sinks[b->h] - most);
         for (int64_t j = 0; j < b->keys; j++) {
             if (j < begin || j >= end) {
                 p[j] = slope[j] = 0;

@@ -1,60 +1,65 @@
-/* The feed-forward half of a block: x += [N] FFN(N(x)), FFN one gated network or experts. */
+/* The feed-forward half of a block: x += [N] FFN(z), FFN one network or experts, and z = N(x) of the stream before it,
+ * or with parallel halves of the block's input. Experts and their router may read the block's input otherwise normed.
+ */
 #include "base/mem.h"
 #include "reference/reference_internal.h"
 
 #include <string.h>
 
-geodec_status geodec__reference_ffn_run(const geodec_reference *r, const geodec__ref_ffn *f, const double *z,
-                                        double *hidden, double *y, geodec_err *err)
-{
-    GEODEC_PASS(geodec__reference_product(r->pool, &f->gate, f->m, z, f->g, err));
-    GEODEC_PASS(geodec__reference_product(r->pool, &f->up, f->m, z, f->u, err));
-    geodec__reference_gated(r->model->config.activation, f->m * f->gate.rows, f->g, f->u, hidden);
-    GEODEC_PASS(geodec__reference_product(r->pool, &f->down, f->m, hidden, y, err));
-    return GEODEC_OK;
-}
-
-geodec_status geodec__reference_ffn_jvp(const geodec_reference *r, const geodec__ref_ffn *f, int64_t k,
-                                        const double *dz, double *dy, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const int64_t wide = k * f->m * f->gate.rows;
-    double *dg = NULL;
-    GEODEC_NEW(dg, 2 * wide);
-    double *du = dg + wide;
-    GEODEC_TRY(geodec__reference_product(r->pool, &f->gate, k * f->m, dz, dg, err));
-    GEODEC_TRY(geodec__reference_product(r->pool, &f->up, k * f->m, dz, du, err));
-    geodec__reference_gated_jvp(r->model->config.activation, f->m * f->gate.rows, f->g, f->u, k, dg, du, dg);
-    GEODEC_TRY(geodec__reference_product(r->pool, &f->down, k * f->m, dg, dy, err));
-done:
-    geodec_mem_free(dg);
-    return st;
-}
-
-geodec_status geodec__reference_ffn_vjp(const geodec_reference *r, const geodec__ref_ffn *f, int64_t k,
-                                        const double *gy, double *gz, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const int64_t wide = k * f->m * f->gate.rows, narrow = k * f->m * f->gate.cols;
-    double *buffer[3] = {NULL};
-    GEODEC_TRY(geodec__reference_scratch(3, (const int64_t[]){wide, wide, narrow}, buffer, err));
-    double *gg = buffer[0], *gu = buffer[1], *part = buffer[2];
-    GEODEC_TRY(geodec__reference_product_vjp(r->pool, &f->down, k * f->m, gy, gu, err));
-    geodec__reference_gated_vjp(r->model->config.activation, f->m * f->gate.rows, f->g, f->u, k, gu, gg, gu);
-    GEODEC_TRY(geodec__reference_product_vjp(r->pool, &f->gate, k * f->m, gg, gz, err));
-    GEODEC_TRY(geodec__reference_product_vjp(r->pool, &f->up, k * f->m, gu, part, err));
-    geodec__reference_add(narrow, part, gz);
-done:
-    geodec_mem_free(buffer[0]);
-    return st;
-}
-
 /* The network on rows first .. n-1. */
 static geodec__ref_ffn dense(const geodec__ref_tape *t, const geodec__layer *l, int64_t first)
 {
     const int64_t before = first * l->gate.rows;
-    return (geodec__ref_ffn){
-        .gate = l->gate, .up = l->up, .down = l->down, .m = t->n - first, .g = t->gate + before, .u = t->up + before};
+    return (geodec__ref_ffn){.gate = l->gate,
+                             .up = l->up,
+                             .down = l->down,
+                             .gate_bias = l->gate_bias,
+                             .up_bias = l->up_bias,
+                             .down_bias = l->down_bias,
+                             .activation = geodec__reference_activation(t, l),
+                             .scale = l->hidden_scale,
+                             .norm = &l->hidden_norm,
+                             .m = t->n - first,
+                             .g = t->gate + before,
+                             .u = t->up + before,
+                             .h = t->hidden_raw ? t->hidden_raw + before : NULL};
+}
+
+/* The norm that gives z, whose weight is NULL if z is the stream itself. */
+static const geodec__norm *norm_of(const geodec__ref_tape *t, const geodec__layer *l)
+{
+    return t->r->model->config.parallel && !l->ffn_norm.weight ? &l->attn_norm : &l->ffn_norm;
+}
+
+/* The stream that is normed to z, at row `row`. */
+static const double *stream_of(const geodec__ref_tape *t, int64_t row)
+{
+    const geodec_model_config *c = &t->r->model->config;
+    return (c->parallel ? t->x : t->middle) + row * c->d_model;
+}
+
+bool geodec__reference_reads_input(const geodec__ref_tape *t, const geodec__layer *l)
+{
+    const geodec_model_config *c = &t->r->model->config;
+    return c->parallel || (l->router.data && (c->route_raw || l->expert_norm.weight));
+}
+
+/* Experts, the network beside them, and the factor of both, from t->z to t->ffn_out. */
+static geodec_status mixture(geodec__ref_tape *t, const geodec__layer *l, geodec_err *err)
+{
+    const geodec_model_config *c = &t->r->model->config;
+    const int64_t size = t->n * c->d_model;
+    const double *in = t->z;
+    if (l->expert_norm.weight) {
+        geodec__reference_norm(t->n, &l->expert_norm, t->x, t->expert_in);
+        in = t->expert_in;
+    } else if (c->weighed_input) {
+        memcpy(t->expert_in, t->z, (size_t)size * sizeof *t->z);
+    }
+    GEODEC_PASS(geodec__reference_experts(t, l, c->route_raw ? t->x : in, in, err));
+    GEODEC_PASS(geodec__reference_shared(t, l, err));
+    geodec__reference_scale_mixture(t, l, size, t->ffn_out);
+    return GEODEC_OK;
 }
 
 geodec_status geodec__reference_feed(geodec__ref_tape *t, const geodec__layer *l, double *x, geodec_err *err)
@@ -62,10 +67,9 @@ geodec_status geodec__reference_feed(geodec__ref_tape *t, const geodec__layer *l
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n, d = c->d_model;
     memcpy(t->middle, x, (size_t)(n * d) * sizeof *x);
-    geodec__reference_norm(n, &l->ffn_norm, x, t->z);
+    geodec__reference_enter(n, d, norm_of(t, l), stream_of(t, 0), t->z);
     if (l->router.data) {
-        GEODEC_PASS(geodec__reference_experts(t, l, err));
-        GEODEC_PASS(geodec__reference_shared(t, l, err));
+        GEODEC_PASS(mixture(t, l, err));
     } else {
         const geodec__ref_ffn f = dense(t, l, 0);
         GEODEC_PASS(geodec__reference_ffn_run(t->r, &f, t->z, t->hidden, t->ffn_out, err));
@@ -80,8 +84,29 @@ geodec_status geodec__reference_feed(geodec__ref_tape *t, const geodec__layer *l
     return GEODEC_OK;
 }
 
-geodec_status geodec__reference_feed_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
-                                         geodec_err *err)
+static geodec_status mixture_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, const double *dinput,
+                                 const double *dz, double *dy, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &t->r->model->config;
+    const int64_t n = t->n - t->first, d = c->d_model;
+    const double *din = dz;
+    double *own = NULL;
+    if (l->expert_norm.weight) {
+        GEODEC_NEW(own, k * n * d);
+        geodec__reference_norm_jvp(n, &l->expert_norm, t->x + t->first * d, k, dinput, own);
+        din = own;
+    }
+    GEODEC_TRY(geodec__reference_experts_jvp(t, l, k, c->route_raw ? dinput : din, din, dy, err));
+    GEODEC_TRY(geodec__reference_shared_jvp(t, l, k, dz, dy, err));
+    geodec__reference_scale_mixture(t, l, k * n * d, dy);
+done:
+    geodec_mem_free(own);
+    return st;
+}
+
+geodec_status geodec__reference_feed_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
+                                         const double *dinput, double *dx, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
@@ -89,10 +114,9 @@ geodec_status geodec__reference_feed_jvp(const geodec__ref_tape *t, const geodec
     double *dz = NULL;
     GEODEC_NEW(dz, 2 * k * n * d);
     double *dy = dz + k * n * d;
-    geodec__reference_norm_jvp(n, &l->ffn_norm, t->middle + t->first * d, k, dx, dz);
+    geodec__reference_enter_jvp(n, d, norm_of(t, l), stream_of(t, t->first), k, c->parallel ? dinput : dx, dz);
     if (l->router.data) {
-        GEODEC_TRY(geodec__reference_experts_jvp(t, l, k, dz, dy, err));
-        GEODEC_TRY(geodec__reference_shared_jvp(t, l, k, dz, dy, err));
+        GEODEC_TRY(mixture_jvp(t, l, k, dinput, dz, dy, err));
     } else {
         const geodec__ref_ffn f = dense(t, l, t->first);
         GEODEC_TRY(geodec__reference_ffn_jvp(t->r, &f, k, dz, dy, err));
@@ -105,8 +129,32 @@ done:
     return st;
 }
 
-geodec_status geodec__reference_feed_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
-                                         geodec_err *err)
+/* gy, which is overwritten, becomes gz; what comes from the block's input is added to ginput. */
+static geodec_status mixture_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gy, double *gz,
+                                 double *ginput, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &t->r->model->config;
+    const int64_t n = t->n - t->first, d = c->d_model, size = k * n * d;
+    double *own = NULL, *raw = NULL;
+    if (l->expert_norm.weight) GEODEC_NEW(own, size);
+    if (c->route_raw) GEODEC_NEW(raw, size);
+    double *gin = own ? own : gz;
+    geodec__reference_scale_mixture(t, l, size, gy);
+    GEODEC_TRY(geodec__reference_experts_vjp(t, l, k, gy, raw ? raw : gin, gin, err));
+    GEODEC_TRY(geodec__reference_shared_vjp(t, l, k, gy, gz, err));
+    if (raw) geodec__reference_add(size, raw, ginput);
+    if (own) {
+        geodec__reference_norm_vjp(n, &l->expert_norm, t->x + t->first * d, k, own, own);
+        geodec__reference_add(size, own, ginput);
+    }
+done:
+    GEODEC_FREE(own, raw);
+    return st;
+}
+
+geodec_status geodec__reference_feed_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *ginput,
+                                         double *gx, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
@@ -118,14 +166,13 @@ geodec_status geodec__reference_feed_vjp(const geodec__ref_tape *t, const geodec
     if (l->ffn_post_norm.weight) geodec__reference_norm_vjp(n, &l->ffn_post_norm, t->ffn_out + t->first * d, k, gx, gy);
     geodec__reference_scale(t, k * n * d, gy);
     if (l->router.data) {
-        GEODEC_TRY(geodec__reference_experts_vjp(t, l, k, gy, gz, err));
-        GEODEC_TRY(geodec__reference_shared_vjp(t, l, k, gy, gz, err));
+        GEODEC_TRY(mixture_vjp(t, l, k, gy, gz, ginput, err));
     } else {
         const geodec__ref_ffn f = dense(t, l, t->first);
         GEODEC_TRY(geodec__reference_ffn_vjp(t->r, &f, k, gy, gz, err));
     }
-    geodec__reference_norm_vjp(n, &l->ffn_norm, t->middle + t->first * d, k, gz, gz);
-    geodec__reference_add(k * n * d, gz, gx);
+    geodec__reference_enter_vjp(n, d, norm_of(t, l), stream_of(t, t->first), k, gz, gz);
+    geodec__reference_add(k * n * d, gz, c->parallel ? ginput : gx);
 done:
     geodec_mem_free(gz);
     return st;

@@ -1,4 +1,4 @@
-/* Final norm, output matrix, scale of the logits, final soft-cap. */
+/* Final norm, output matrix and its bias, scale of the logits, final soft-cap. */
 #include "base/mem.h"
 #include "reference/reference_internal.h"
 
@@ -16,6 +16,7 @@ geodec_status geodec__reference_head(const geodec_reference *r, int64_t m, const
     GEODEC_NEW(z, m * c->d_model);
     geodec__reference_norm(m, &r->model->output_norm, x, z);
     GEODEC_TRY(geodec__reference_product(r->pool, &r->model->head, m, z, logits, err));
+    geodec__reference_bias(m, c->n_vocab, r->model->head_bias, logits);
     scale(c, m * c->n_vocab, logits);
     if (c->final_softcap != 0) geodec__reference_softcap((double)c->final_softcap, m * c->n_vocab, logits, logits);
 done:

@@ -1,4 +1,4 @@
-/* The elementwise and row-wise operators: norm, rotary positions, gated activation, choice of experts, soft-cap. */
+/* The elementwise and row-wise operators: norm, rotary positions, choice of experts, soft-cap, limits. */
 #include "base/mem.h"
 #include "reference/operators_internal.h"
 
@@ -85,17 +85,28 @@ void geodec__reference_norm_vjp(int64_t n, const geodec__norm *w, const double *
 
 /* ---- rotary positions: Su et al. 2021 ---------------------------------------------------------------------------- */
 
+/* The factor of pair i's frequency. With YaRN (Peng et al. 2023) the pairs up to yarn_low keep their frequency, those
+ * from yarn_high on have the whole factor, and it goes linearly between. */
+static double frequency_scale(const geodec_model_config *c, int64_t i)
+{
+    if (c->rope_scale == 0) return 1;
+    if (c->yarn == 0) return c->rope_scale;
+    const double scaled = ((double)i - c->yarn_low) / fmax(c->yarn_high - c->yarn_low, 0.001);
+    const double part = fmin(fmax(scaled, 0), 1);
+    return (1 - part) + part * c->rope_scale;
+}
+
 geodec_status geodec__reference_angles_create(const geodec_model_config *c, int table, const float *divisor, int64_t n,
                                               geodec__ref_angles *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec__ref_angles a = {.n = n, .pairs = c->rope_dim / 2};
+    const int64_t dim = geodec__rope_dim(c, table);
+    geodec__ref_angles a = {.n = n, .pairs = dim / 2};
     const double base = table == 1 ? c->rope_base_local : c->rope_base;
-    const double scale = table == 0 && c->rope_scale != 0 ? c->rope_scale : 1;
-    const double magnitude = c->rope_magnitude != 0 ? (double)c->rope_magnitude : 1;
+    const double magnitude = table == 0 && c->rope_magnitude != 0 ? (double)c->rope_magnitude : 1;
     GEODEC_NEW_EACH(n * a.pairs, a.cosine, a.sine);
     for (int64_t i = 0; i < a.pairs; i++) {
-        double step = scale * pow(base, -2.0 * (double)i / (double)c->rope_dim);
+        double step = (table == 0 ? frequency_scale(c, i) : 1) * pow(base, -2.0 * (double)i / (double)dim);
         if (divisor) step /= (double)divisor[i];
         for (int64_t p = 0; p < n; p++) {
             a.cosine[p * a.pairs + i] = magnitude * cos((double)p * step);
@@ -132,75 +143,14 @@ void geodec__reference_rotate(const geodec_model_config *c, const geodec__ref_an
     }
 }
 
-/* ---- gated activation -------------------------------------------------------------------------------------------- */
-
-/* act(x) and its derivative: SiLU (Elfwing et al. 2018), or the tanh form of GELU (Hendrycks and Gimpel 2016). */
-static void activate(geodec_activation act, double x, double *value, double *slope)
-{
-    if (act == GEODEC_SILU) {
-        const double s = 1 / (1 + exp(-x));
-        *value = x * s;
-        *slope = s * (1 + x * (1 - s));
-    } else {
-        static const double root = 0.79788456080286535588 /* sqrt(2 / pi) */, cubic = 0.044715;
-        const double t = tanh(root * (x + cubic * x * x * x));
-        *value = 0.5 * x * (1 + t);
-        *slope = 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * root * (1 + 3 * cubic * x * x);
-    }
-}
-
-void geodec__reference_gated(geodec_activation act, int64_t n, const double *gate, const double *up, double *y)
-{
-    for (int64_t i = 0; i < n; i++) {
-        double value, slope;
-        activate(act, gate[i], &value, &slope);
-        y[i] = value * up[i];
-    }
-}
-
-/* The derivatives go strip by strip: act and its slope are computed once for all tangents. */
-enum { STRIP = 256 };
-
-static int64_t strip(geodec_activation act, int64_t n, int64_t first, const double *gate, double *value, double *slope)
-{
-    const int64_t m = n - first < STRIP ? n - first : STRIP;
-    for (int64_t i = 0; i < m; i++) activate(act, gate[first + i], &value[i], &slope[i]);
-    return m;
-}
-
-void geodec__reference_gated_jvp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
-                                 const double *dgate, const double *dup, double *dy)
-{
-    double value[STRIP], slope[STRIP];
-    for (int64_t first = 0; first < n; first += STRIP) {
-        const int64_t m = strip(act, n, first, gate, value, slope);
-        for (int64_t j = 0; j < k; j++)
-            for (int64_t i = 0, at = j * n + first; i < m; i++, at++)
-                dy[at] = slope[i] * up[first + i] * dgate[at] + value[i] * dup[at];
-    }
-}
-
-void geodec__reference_gated_vjp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
-                                 const double *gy, double *ggate, double *gup)
-{
-    double value[STRIP], slope[STRIP];
-    for (int64_t first = 0; first < n; first += STRIP) {
-        const int64_t m = strip(act, n, first, gate, value, slope);
-        for (int64_t j = 0; j < k; j++)
-            for (int64_t i = 0, at = j * n + first; i < m; i++, at++) {
-                const double g = gy[at];
-                ggate[at] = slope[i] * up[first + i] * g;
-                gup[at] = value[i] * g;
-            }
-    }
-}
-
 /* ---- choice of experts ------------------------------------------------------------------------------------------- */
 
 /* With p = softmax(logits) or their sigmoids, and S the sum of the chosen p, w_e = scale p_e / S, or scale p_e. Chosen
  * are the largest p + bias of the open groups. The choice itself is constant under differentiation. */
 
 double geodec__reference_sigmoid(double x) { return 1 / (1 + exp(-x)); }
+
+double geodec__reference_softplus(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
 
 void geodec__reference_softmax(int64_t n, const double *x, double *p)
 {
@@ -321,4 +271,18 @@ void geodec__reference_softcap_derivative(double cap, int64_t n, const double *y
 {
     for (int64_t j = 0; j < k; j++)
         for (int64_t i = 0; i < n; i++) dy[j * n + i] = (1 - y[i] / cap * (y[i] / cap)) * dx[j * n + i];
+}
+
+/* ---- limits ------------------------------------------------------------------------------------------------------ */
+
+void geodec__reference_clamp(double most, int64_t n, const double *x, double *y)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = fmin(fmax(x[i], -most), most);
+}
+
+void geodec__reference_clamp_derivative(double most, int64_t n, const double *x, int64_t k, const double *dx,
+                                        double *dy)
+{
+    for (int64_t j = 0; j < k; j++)
+        for (int64_t i = 0; i < n; i++) dy[j * n + i] = fabs(x[i]) < most ? dx[j * n + i] : 0;
 }

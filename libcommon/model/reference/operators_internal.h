@@ -21,8 +21,8 @@ void geodec__reference_norm_vjp(int64_t n, const geodec__norm *w, const double *
 
 /* ---- rope: rotation by position; linear, so it is its own jvp, and its vjp the transpose ------------------------- */
 typedef struct geodec__ref_angles {
-    int64_t n, pairs;      /* positions 0 .. n-1, rope_dim / 2 */
-    double *cosine, *sine; /* [n][pairs], times the magnitude */
+    int64_t n, pairs;      /* positions 0 .. n-1, half of the dimensions that the table rotates */
+    double *cosine, *sine; /* [n][pairs], table 0 times the magnitude */
 } geodec__ref_angles;
 /* table 0 or 1; divisor [pairs] or NULL. */
 geodec_status geodec__reference_angles_create(const geodec_model_config *c, int table, const float *divisor, int64_t n,
@@ -45,10 +45,17 @@ void geodec__reference_decode_row(const geodec__matrix *w, int64_t row, float *b
 /* ---- attention: q [n][n_head][head_dim], k, v [n][n_kv_head][head_dim] -> o [n][n_head][head_dim] ---------------- */
 typedef struct geodec__ref_attention {
     int64_t n, n_head, n_kv_head, head_dim, window; /* window 0 = all before */
+    bool chunks;             /* a window begins at the multiple of it below the row, not window - 1 rows before it */
     int64_t first;           /* derivatives concern rows first .. n-1; earlier rows are constant */
     double scale, cap;       /* cap 0 = none */
+    double alibi;            /* exponent of the largest slope; 0 = no slopes */
+    const float *sinks;      /* [n_head] scores of a key whose value is zero; NULL = none */
     const double *q, *k, *v; /* the point */
 } geodec__ref_attention;
+/* The first key that a row sees. */
+int64_t geodec__reference_sees_from(const geodec__ref_attention *a, int64_t row);
+/* What a score of head h loses for each row of distance (ALiBi: Press et al. 2022). */
+double geodec__reference_alibi(const geodec__ref_attention *a, int64_t h);
 geodec_status geodec__reference_attend(geodec_pool *pool, const geodec__ref_attention *a, double *o,
                                        geodec_err *err) GEODEC_MUST_USE;
 /* Tangents and cotangents are [k][n - first][...]. */
@@ -59,16 +66,23 @@ geodec_status geodec__reference_attend_vjp(geodec_pool *pool, const geodec__ref_
                                            const double *go, double *gq, double *gk, double *gv,
                                            geodec_err *err) GEODEC_MUST_USE;
 
-/* ---- gated: y = act(gate) up over n values ----------------------------------------------------------------------- */
-void geodec__reference_gated(geodec_activation act, int64_t n, const double *gate, const double *up, double *y);
-void geodec__reference_gated_jvp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
-                                 const double *dgate, const double *dup, double *dy);
-/* ggate or gup may be gy. */
-void geodec__reference_gated_vjp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
-                                 const double *gy, double *ggate, double *gup);
+/* ---- gated: y = A(gate) B(up) over n values; up NULL: y = A(gate) ------------------------------------------------ */
+typedef struct geodec__ref_activation {
+    geodec_activation kind;
+    const float *constant; /* [4] of xIELU (geodec__layer) */
+} geodec__ref_activation;
+void geodec__reference_gated(const geodec__ref_activation *a, int64_t n, const double *gate, const double *up,
+                             double *y);
+void geodec__reference_gated_jvp(const geodec__ref_activation *a, int64_t n, const double *gate, const double *up,
+                                 int64_t k, const double *dgate, const double *dup, double *dy);
+/* ggate or gup may be gy; gup is not written without up. */
+void geodec__reference_gated_vjp(const geodec__ref_activation *a, int64_t n, const double *gate, const double *up,
+                                 int64_t k, const double *gy, double *ggate, double *gup);
 
 /* 1 / (1 + exp(-x)) */
 double geodec__reference_sigmoid(double x);
+/* log(1 + exp(x)) */
+double geodec__reference_softplus(double x);
 
 /* ---- router: softmax, choice, weights ---------------------------------------------------------------------------- */
 typedef struct geodec__ref_router {
@@ -95,5 +109,12 @@ void geodec__reference_softcap(double cap, int64_t n, const double *x, double *y
 /* y is the forward result. The derivative is diagonal: jvp and vjp are the same. */
 void geodec__reference_softcap_derivative(double cap, int64_t n, const double *y, int64_t k, const double *dx,
                                           double *dy);
+
+/* ---- clamp: y = x within -most .. most, over n values --------------------------------------------------------------
+ */
+void geodec__reference_clamp(double most, int64_t n, const double *x, double *y);
+/* x is the forward argument. The derivative is diagonal. */
+void geodec__reference_clamp_derivative(double most, int64_t n, const double *x, int64_t k, const double *dx,
+                                        double *dy);
 
 #endif

@@ -23,6 +23,9 @@ static geodec_status check(const geodec_reference *r, int32_t from, int32_t to, 
     const int32_t n_layer = r->model->config.n_layer;
     if (from < 0 || from > n_layer || to < from || to > n_layer + 1)
         GEODEC_FAIL(GEODEC_RANGE, "boundaries %d to %d; 0 to %d exist, in this order", from, to, n_layer + 1);
+    if (r->model->config.embed_added && from > 0 && from < n_layer && to > from)
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "the model adds its embedding in every block, so boundary %d is not enough",
+                    from);
     if (n < 1) GEODEC_FAIL(GEODEC_RANGE, "a sequence of %lld rows", (long long)n);
     if (n > MAX_ROWS) GEODEC_FAIL(GEODEC_LIMIT, "a sequence of %lld rows; at most %d", (long long)n, (int)MAX_ROWS);
     if (first < 0 || first >= n)
@@ -72,6 +75,7 @@ geodec_status geodec_reference_run(const geodec_reference *r, int32_t from, int3
     GEODEC_NEW(state, n * d);
     memcpy(state, x, (size_t)(n * d) * sizeof *x);
     if (from < last_block(r, to)) GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
+    tape.entry = x;
     for (int32_t l = from; l < last_block(r, to); l++) GEODEC_TRY(geodec__reference_block(&tape, l, state, err));
     if (to > r->model->config.n_layer) {
         GEODEC_NEW(wanted, out * d);
@@ -111,6 +115,7 @@ geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from
     GEODEC_NEW(p->x, (last - from + 1) * size);
     GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
     memcpy(p->x, x, (size_t)size * sizeof *x);
+    tape.entry = p->x;
     for (int32_t l = from; l < last; l++) {
         double *next = p->x + (l - from + 1) * size;
         memcpy(next, next - size, (size_t)size * sizeof *x);
@@ -146,6 +151,7 @@ static geodec_status fill_tape(const geodec_reference_point *p, geodec__ref_tape
 {
     const int64_t size = p->n * p->r->model->config.d_model;
     memcpy(next, p->x + (l - p->from) * size, (size_t)size * sizeof *next);
+    t->entry = p->x;
     return geodec__reference_block(t, l, next, err);
 }
 
@@ -164,8 +170,7 @@ geodec_status geodec_reference_jvp(const geodec_reference_point *p, int64_t k, c
     memcpy(tangent, dx, (size_t)(k * size) * sizeof *dx);
     for (int32_t l = p->from; l < last_block(r, p->to); l++) {
         GEODEC_TRY(fill_tape(p, &tape, l, state, err));
-        GEODEC_TRY_MSG(geodec__reference_first_jvp(&tape, &r->model->layer[l], k, tangent, err), "block %d", l);
-        GEODEC_TRY_MSG(geodec__reference_second_jvp(&tape, &r->model->layer[l], k, tangent, err), "block %d", l);
+        GEODEC_TRY(geodec__reference_block_jvp(&tape, l, k, dx, tangent, err));
     }
     if (p->to > r->model->config.n_layer) {
         GEODEC_NEW(wanted, k * p->n_rows * d);
@@ -187,10 +192,11 @@ geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, c
     const geodec_reference *r = p->r;
     const int64_t d = r->model->config.d_model;
     geodec__ref_tape tape = {0};
-    double *state = NULL, *wanted = NULL;
+    double *state = NULL, *wanted = NULL, *entry = NULL; /* entry: cotangent of the embedding that is added again */
     GEODEC_TRY(check_tangents(p, k, err));
     GEODEC_NEW(state, p->n * d);
     GEODEC_TRY(geodec__reference_tape_create(r, p->n, p->first, &tape, err));
+    if (r->model->config.embed_added && p->from == 0) GEODEC_NEW(entry, k * (p->n - p->first) * d);
     if (p->to > r->model->config.n_layer) {
         GEODEC_NEW(wanted, k * p->n_rows * d);
         GEODEC_TRY(geodec__reference_head_vjp(r, p->n_rows, p->y, p->logits, k, gy, wanted, err));
@@ -200,11 +206,11 @@ geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, c
     }
     for (int32_t l = last_block(r, p->to) - 1; l >= p->from; l--) {
         GEODEC_TRY(fill_tape(p, &tape, l, state, err));
-        GEODEC_TRY_MSG(geodec__reference_second_vjp(&tape, &r->model->layer[l], k, gx, err), "block %d", l);
-        GEODEC_TRY_MSG(geodec__reference_first_vjp(&tape, &r->model->layer[l], k, gx, err), "block %d", l);
+        GEODEC_TRY(geodec__reference_block_vjp(&tape, l, k, entry, gx, err));
     }
+    if (entry) geodec__reference_add(k * (p->n - p->first) * d, entry, gx);
 done:
     geodec__reference_tape_destroy(&tape);
-    GEODEC_FREE(state, wanted);
+    GEODEC_FREE(state, wanted, entry);
     return st;
 }

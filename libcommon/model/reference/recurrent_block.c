@@ -118,24 +118,6 @@ geodec_status geodec__reference_first_vjp(const geodec__ref_tape *t, const geode
     return derive(t, l, k, gx, geodec__reference_mix_vjp, run_vjp, err);
 }
 
-/* ---- the second half ----------------------------------------------------------------------------------------------
- */
-
-geodec_status geodec__reference_second(geodec__ref_tape *t, const geodec__layer *l, double *x, geodec_err *err)
-{
-    return geodec__layer_feeds(l) ? geodec__reference_feed(t, l, x, err) : GEODEC_OK;
-}
-geodec_status geodec__reference_second_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
-                                           geodec_err *err)
-{
-    return geodec__layer_feeds(l) ? geodec__reference_feed_jvp(t, l, k, dx, err) : GEODEC_OK;
-}
-geodec_status geodec__reference_second_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
-                                           geodec_err *err)
-{
-    return geodec__layer_feeds(l) ? geodec__reference_feed_vjp(t, l, k, gx, err) : GEODEC_OK;
-}
-
 /* ---- the tape -----------------------------------------------------------------------------------------------------
  */
 
@@ -150,14 +132,12 @@ geodec_status geodec__reference_recurrent_tape(geodec__ref_tape *t, geodec_err *
 
 geodec_status geodec__reference_recurrent_check(const geodec_model *m, geodec_err *err)
 {
-    const char *why = m->config.plain ? "feed-forwards without gates" : NULL;
+    const char *why = NULL;
     for (int32_t i = 0; !why && i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
-        why = l->recurrent.how == GEODEC__MIXER_DECAY      ? "decay recurrences"
-              : l->gated_query                             ? "attention with gates"
-              : geodec__layer_attends(l) && l->rope < 0    ? "attention without rotations"
-              : l->gate_bias || l->up_bias || l->down_bias ? "biases of feed-forwards"
-                                                           : NULL;
+        why = l->recurrent.how == GEODEC__MIXER_DECAY ? "decay recurrences"
+              : l->gated_query                        ? "gates among the queries"
+                                                      : NULL;
     }
     if (why) GEODEC_FAIL(GEODEC_UNSUPPORTED, "the float64 evaluation does not support %s of recurrent models", why);
     return GEODEC_OK;

@@ -23,20 +23,13 @@ geodec_status geodec__reference_recurrent_vjp(const geodec_reference *r, const g
                                               int64_t first, geodec__ref_recurrent *a, int64_t k, const double *gout,
                                               double *gz, geodec_err *err) GEODEC_MUST_USE;
 
-/* The first half of a block, with attention, a recurrent part, both or neither, and the second, if there is one: as mix
- * and feed (reference_internal.h). */
+/* The first half of a block, with attention, a recurrent part, both or neither: as mix (reference_internal.h). */
 geodec_status geodec__reference_first(geodec__ref_tape *t, const geodec__layer *l, double *x,
                                       geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__reference_first_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
                                           geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__reference_first_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
                                           geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__reference_second(geodec__ref_tape *t, const geodec__layer *l, double *x,
-                                       geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__reference_second_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
-                                           geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__reference_second_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
-                                           geodec_err *err) GEODEC_MUST_USE;
 /* The tape's room for recurrent layers. */
 geodec_status geodec__reference_recurrent_tape(geodec__ref_tape *t, geodec_err *err) GEODEC_MUST_USE;
 /* GEODEC_UNSUPPORTED for a recurrent model with parts that are not here yet. */

@@ -17,6 +17,14 @@ geodec_status geodec_reference_create(const geodec_model *m, const geodec_refere
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support architecture '%s'", m->config.arch);
     if (geodec__model_recurs(m)) GEODEC_TRY(geodec__reference_recurrent_check(m, err));
     if (m->factors) GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not read factored weights");
+    if (m->config.embed_added && m->positions.data)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not add embeddings apart from their positions");
+    for (int32_t i = 0; m->layer && i < m->config.n_layer; i++) {
+        const geodec__layer *l = &m->layer[i];
+        if (l->n_head != m->config.n_head || l->n_kv_head != m->config.n_kv_head || l->kv_layer != i ||
+            l->head_dim != m->config.head_dim || l->v_dim != l->head_dim)
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support layers of different heads");
+    }
     GEODEC_TRY(geodec__model_resident(m, err));
     GEODEC_NEW(r, 1);
     r->model = m;
@@ -51,27 +59,28 @@ geodec_status geodec_reference_embed(const geodec_reference *r, const int32_t *t
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &r->model->config;
     const double scale = c->embed_scale != 0 ? (double)c->embed_scale : 1;
+    const geodec__matrix *positions = &r->model->positions;
     float *buffer = NULL;
+    double *place = NULL;
     GEODEC_TRY(check_rows(n, err));
-    GEODEC_NEW(buffer, c->d_model);
+    if (positions->data && n > positions->rows)
+        GEODEC_THROW(GEODEC_LIMIT, "a sequence of %lld tokens; the model has %lld positions", (long long)n,
+                     (long long)positions->rows);
+    GEODEC_NEW_EACH(c->d_model, buffer, place);
     for (int64_t t = 0; t < n; t++) {
         double *row = x + t * c->d_model;
         if (token[t] < 0 || token[t] >= c->n_vocab)
             GEODEC_THROW(GEODEC_RANGE, "token %lld is %d; the vocabulary has %d", (long long)t, token[t], c->n_vocab);
         geodec__reference_decode_row(&r->model->embedding, token[t], buffer, row);
         for (int64_t i = 0; i < c->d_model; i++) row[i] *= scale;
+        geodec__reference_enter(1, c->d_model, &r->model->embed_norm, row, row);
+        if (!positions->data) continue;
+        geodec__reference_decode_row(positions, t, buffer, place);
+        geodec__reference_add(c->d_model, place, row);
     }
 done:
-    geodec_mem_free(buffer);
+    GEODEC_FREE(buffer, place);
     return st;
-}
-
-geodec_status geodec__reference_block(geodec__ref_tape *t, int32_t l, double *x, geodec_err *err)
-{
-    const geodec__layer *layer = &t->r->model->layer[l];
-    GEODEC_PASS_MSG(geodec__reference_first(t, layer, x, err), "block %d", l);
-    GEODEC_PASS_MSG(geodec__reference_second(t, layer, x, err), "block %d", l);
-    return GEODEC_OK;
 }
 
 /* Tokens to the input of the final norm. */
@@ -82,8 +91,14 @@ static geodec_status run_tokens(const geodec_reference *r, const int32_t *token,
     const geodec_model_config *c = &r->model->config;
     const int64_t size = n * c->d_model, used = c->n_expert_used;
     geodec__ref_tape tape = {0};
+    double *entry = NULL;
     GEODEC_TRY(geodec_reference_embed(r, token, n, x, err));
     GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
+    if (c->embed_added) {
+        GEODEC_NEW(entry, size);
+        memcpy(entry, x, (size_t)size * sizeof *x);
+        tape.entry = entry;
+    }
     if (trace && trace->state) memcpy(trace->state, x, (size_t)size * sizeof *x);
     for (int32_t l = 0; l < c->n_layer; l++) {
         GEODEC_TRY(geodec__reference_block(&tape, l, x, err));
@@ -103,6 +118,7 @@ static geodec_status run_tokens(const geodec_reference *r, const int32_t *token,
     }
 done:
     geodec__reference_tape_destroy(&tape);
+    geodec_mem_free(entry);
     return st;
 }
 

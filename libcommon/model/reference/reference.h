@@ -6,26 +6,39 @@
  * [n][n_vocab]. F(from, to) is the map from a whole sequence at one boundary to the same at a later one. Positions are
  * 0 .. n-1; row i depends on rows 0 .. i only.
  *
- * A block, with * elementwise, N(x) = x / sqrt(mean(x^2) + eps) * gain (Zhang and Sennrich 2019), R rotary positions
- * (Su et al. 2021), and parts in [] where the architecture has them:
- *     q = R [N] (Wq N(x) [+ bq]),  k likewise,  v = Wv N(x) [+ bv]
- *     s_ij = scale q_i . k_j,  [s = cap tanh(s / cap)],  p = softmax over max(0, i - window + 1) <= j <= i
- *     x += [N] (Wo (p v) [+ bo])
- *     x += [N] Wdown (act(Wgate z) * Wup z) with z = N(x), act = SiLU or GELU (tanh form)
- * or, with experts, x += sum over the chosen e of w_e FFN_e(z): p = softmax(Wr z) over all experts, the n_expert_used
- * largest chosen (ties to the lowest id), w_e = p_e / sum of the chosen p (or p_e, expert_keep_weights) times
- * expert_scale. With expert_sigmoid p = sigmoid(Wr z); the choice is by p [+ a bias of each expert], and among the
- * experts of the best groups if there are groups. [A shared network: + [sigmoid(a . z)] FFN_s(z).] What each half adds
- * is multiplied by [residual_scale]. Logits: W N(x) [/ logit_scale], [cap tanh(./cap)]. Angles: position
- * base^(-2i/rope_dim) scale / divisor_i for table 0; table 1 (gemma3's sliding layers) has rope_base_local, no scale
- * and no divisor.
+ * A block, with * elementwise, N a norm (Zhang and Sennrich 2019; with layer_norm Ba et al. 2016; of rows or of each
+ * head), R rotary positions (Su et al. 2021) in layers that rotate, and parts in [] where the layer has them:
+ *     z = [N] x,  q = [t_i] R [N] [clamp] (Wq z [+ bq]) (or N R in place of R N),  v = [N] [clamp] (Wv z [+ bv]),
+ *     k as q without the temperature t_i = 1 + temperature log(floor((i + temperature_offset) / temperature_length) +
+ * 1) s_ij = scale q_i . k_j,  [s = cap tanh(s / cap)],  [s_ij -= slope_h (i - j)],  p = softmax over the visible j [and
+ * a sink: a score of its own, and no value]; visible are max(0, i - window + 1) <= j <= i, or with chunks floor(i /
+ * window) window <= j <= i a = [N] ([g(G z)] * (p v)), g a sigmoid or a softplus, of each head or element x += [N]
+ * [residual_scale value_scale] (Wo a [+ bo]) z = [N] x, with parallel halves of the x before attention, by attention's
+ * norm if there is no other x += [N] [residual_scale] FFN(z),  FFN(z) = W2 [N] (A(W1 z [+ b1]) * B(W3 z [+ b3]) [/
+ * hidden_scale]) [+ b2] [x *= stream_scale], or [x += stream_scale e] with e the stream at boundary 0 (embed_added) A
+ * is an activation (kernels/settings.h) and B(u) = u, but for the clamped SwiGLU; a plain network has no W3 and B.
+ *
+ * With experts FFN is the sum over the chosen e of w_e FFN_e(z), or FFN_e(w_e z) (weighed_input): p = softmax(Wr z [+
+ * br]) over all experts, the n_expert_used largest chosen (ties to the lowest id), w_e = p_e / sum of the chosen p (or
+ * p_e, expert_keep_weights) times expert_scale. With GEODEC_GATING_SIGMOID p is the sigmoid; GEODEC_GATING_CHOSEN, the
+ * softmax over the chosen, is p_e / sum. The choice is by p [+ a bias of each expert], and among the experts of the
+ * best groups if there are groups. [A shared network: + [sigmoid(a . z)] FFN_s(z), the sum times feed_scale.] The
+ * router reads the block's input with route_raw; router and experts read N of it where there is an expert_norm.
+ *
+ * The embedding is [N] (embed_scale E) [+ P_i, a learned vector of the position]. Logits: (W N(x) [+ b]) [/
+ * logit_scale], [cap tanh(./cap)]. Angles: position base^(-2i/rope_dim) scale / divisor_i for table 0, where with YaRN
+ * (Peng et al. 2023) the scale goes from 1 to rope_scale between the pairs yarn_low and yarn_high, and rope_magnitude
+ * multiplies cosines and sines; table 1 (gemma3's sliding layers) has rope_base_local, rope_dim_local, and none of the
+ * factors.
  *
  * A recurrent layer has, in place of attention or beside it, one of the parts of session/recurrent_internal.h: W out(z)
  * with z = N(x). A layer may have one half alone. Not here yet: of recurrent models, attention with gates or without
  * rotations, and feed-forwards without gates or with biases; decay recurrences.
  *
  * Which experts are chosen is constant under differentiation (F is not differentiable where two experts tie); the
- * derivative through the weights of the chosen ones is included.
+ * derivative through the weights of the chosen ones is included. So is that through the embedding that is added in
+ * every block; F from a boundary between the blocks of such a model is refused (GEODEC_UNSUPPORTED), for the stream
+ * there does not determine it.
  *
  * Same bytes for any number of threads. The value of a row may differ in its last bits between calls with other n or k,
  * because matrix products are cut into blocks of rows. Keep BLAS on one thread (geodec_linalg_init).
@@ -50,7 +63,8 @@ typedef struct geodec_reference_options {
                         * tables only */
 } geodec_reference_options;
 
-/* m must outlive the reference; o NULL = all defaults. */
+/* m must outlive the reference; o NULL = all defaults. GEODEC_UNSUPPORTED for recurrent layers, weights that are
+ * factored or not in memory, and a cache of low rank. */
 geodec_status geodec_reference_create(const geodec_model *m, const geodec_reference_options *o, geodec_reference **out,
                                       geodec_err *err) GEODEC_MUST_USE;
 void geodec_reference_destroy(geodec_reference *r); /* NULL ok */
@@ -65,7 +79,7 @@ typedef struct geodec_reference_trace {
     double *expert_weight; /* the same shape */
 } geodec_reference_trace;
 
-/* The stream at boundary 0: x [n][d_model] of n tokens. */
+/* The stream at boundary 0: x [n][d_model] of n tokens. GEODEC_LIMIT for more tokens than learned positions. */
 geodec_status geodec_reference_embed(const geodec_reference *r, const int32_t *token, int64_t n, double *x,
                                      geodec_err *err) GEODEC_MUST_USE;
 /* Logits [n][n_vocab] (NULL for none) of a sequence of n tokens; trace may be NULL.

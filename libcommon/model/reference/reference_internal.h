@@ -13,28 +13,33 @@ struct geodec_reference {
 
 /* One block evaluated at a sequence: all that its derivatives need. The next block overwrites it. Every buffer is one
  * of `all`; buffers that an architecture does not use stay NULL. */
-enum { GEODEC__REF_BUFFERS = 26 };
+enum { GEODEC__REF_BUFFERS = 36 };
 typedef struct geodec__ref_tape {
     const geodec_reference *r;
     int64_t n;
     int64_t first; /* derivatives concern rows first .. n-1; the rows before are constant */
     geodec__ref_angles angles[2];
+    const double *entry; /* [n][d_model] the stream at boundary 0, of the caller; read where it is added again */
     void *all[GEODEC__REF_BUFFERS];
     int n_all;
     /* attention */
     double *x;                               /* [n][d_model] input of the block */
     double *z;                               /* [n][d_model] normalised (either half) */
-    double *q0, *k0;                         /* before QK-norm */
+    double *q_raw, *k_raw, *v_raw;           /* before the clamp */
+    double *q0, *k0, *v0;                    /* before their norms */
     double *q, *k, *v;                       /* as attention sees them */
     double *mixed;                           /* [n][n_head head_dim] attention's result */
+    double *gating;                          /* [n][rows of the gate] arguments of the gate's function */
+    double *gated, *mixed_normed;            /* [n][n_head head_dim] the result after the gate, and after the norm */
     double *attn_out;                        /* [n][d_model] before the post-norm */
     struct geodec__ref_recurrent *recurrent; /* recurrent_internal.h; NULL without such layers */
     /* feed-forward */
-    double *middle;    /* [n][d_model] stream between the halves */
-    double *gate, *up; /* [slots][width of the layer's networks]; slots: n, or n n_expert_used, ordered by expert and
-                        * then by row */
-    double *hidden;    /* [n][d_ff] act(gate) up, for the widest network */
-    double *ffn_out;   /* [n][d_model] before the post-norm */
+    double *middle;     /* [n][d_model] stream between the halves */
+    double *gate, *up;  /* [slots][width of the layer's networks]; slots: n, or n n_expert_used, ordered by expert and
+                         * then by row */
+    double *hidden_raw; /* [n][width of the dense network] before the norm of hidden vectors */
+    double *hidden;     /* [n][d_ff] what the last matrix multiplies, for the widest network */
+    double *ffn_out;    /* [n][d_model] before the post-norm */
     /* experts */
     double *prob, *weight; /* [n][n_expert], [n][n_expert_used] */
     int32_t *id;           /* [n][n_expert_used] best first */
@@ -42,6 +47,7 @@ typedef struct geodec__ref_tape {
     int32_t *start;        /* [n_expert + 1] first slot of each expert */
     int32_t *vary;         /* [n_expert] first slot of each expert whose row is not constant */
     int32_t *owner;        /* [n n_expert_used] n_expert_used row + rank of a slot */
+    double *expert_in;     /* [n][d_model] what experts read, where derivatives need it */
     double *expert_out;    /* [slots][d_model] */
     /* the network of every row beside its experts */
     double *shared_gate, *shared_up; /* [n][d_ff_shared] */
@@ -53,8 +59,15 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
                                             geodec_err *err) GEODEC_MUST_USE;
 void geodec__reference_tape_destroy(geodec__ref_tape *t);
 
-/* Block l: x [n][d_model] becomes its result, and the tape is filled. Errors name the block. */
+/* Block l: x [n][d_model] becomes its result, and the tape is filled. Errors name the block. The derivatives work on dx
+ * and gx [k][n - first][d_model] in place, and need the tape of this block; dentry (tangents of t->entry) is read, and
+ * gentry added to, only where the embedding is added again. */
 geodec_status geodec__reference_block(geodec__ref_tape *t, int32_t l, double *x, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_block_jvp(const geodec__ref_tape *t, int32_t l, int64_t k, const double *dentry,
+                                          double *dx, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_block_vjp(const geodec__ref_tape *t, int32_t l, int64_t k, double *gentry, double *gx,
+                                          geodec_err *err) GEODEC_MUST_USE;
+
 /* The halves of a block. Forward adds to x [n][d_model] and fills the tape; jvp and vjp work on dx and gx
  * [k][n - first][d_model] in place (the residual connection is included) and need the tape of this block. Rows first ..
  * n-1 depend on each other and on constant rows only, so their derivatives are a closed system. */
@@ -64,26 +77,55 @@ geodec_status geodec__reference_mix_jvp(const geodec__ref_tape *t, const geodec_
                                         geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__reference_mix_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
                                         geodec_err *err) GEODEC_MUST_USE;
+/* Whether the feed-forward half reads the block's input too, beside the stream after attention. If so, jvp reads its
+ * tangents dinput, and vjp adds to ginput, both of the shape of dx; otherwise they may be NULL. */
+bool geodec__reference_reads_input(const geodec__ref_tape *t, const geodec__layer *l);
 geodec_status geodec__reference_feed(geodec__ref_tape *t, const geodec__layer *l, double *x,
                                      geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__reference_feed_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
-                                         geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__reference_feed_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
-                                         geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_feed_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
+                                         const double *dinput, double *dx, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_feed_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *ginput,
+                                         double *gx, geodec_err *err) GEODEC_MUST_USE;
 
-/* Parts of the attention half that attended.c uses too. gz [k][n - first][d_model] += the cotangent gy [k][n -
- * first][rows of w] through y = R [N] (W z + bias), without the norm before it; gy is overwritten, scratch has gz's
- * size. */
+/* z [n][d] = N(x), or x without a norm: entry of a half. */
+void geodec__reference_enter(int64_t n, int64_t d, const geodec__norm *norm, const double *x, double *z);
+void geodec__reference_enter_jvp(int64_t n, int64_t d, const geodec__norm *norm, const double *x, int64_t k,
+                                 const double *dx, double *dz);
+void geodec__reference_enter_vjp(int64_t n, int64_t d, const geodec__norm *norm, const double *x, int64_t k,
+                                 const double *gz, double *gx);
+
+/* Queries, keys or values from t->z, in the tape. Derivatives: dy [k][n - first][rows] of dz, and gz [k][n -
+ * first][d_model] += that of gy, which is overwritten; scratch has gz's size. attended.c uses them too. */
+typedef enum geodec__ref_projected { GEODEC__REF_QUERY, GEODEC__REF_KEY, GEODEC__REF_VALUE } geodec__ref_projected;
+geodec_status geodec__reference_project(const geodec__ref_tape *t, const geodec__layer *l, geodec__ref_projected which,
+                                        geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_project_jvp(const geodec__ref_tape *t, const geodec__layer *l,
+                                            geodec__ref_projected which, int64_t k, const double *dz, double *dy,
+                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_project_vjp(const geodec__ref_tape *t, const geodec__layer *l,
+                                            geodec__ref_projected which, int64_t k, double *gy, double *scratch,
+                                            double *gz, geodec_err *err) GEODEC_MUST_USE;
 geodec__ref_attention geodec__reference_attention_of(const geodec__ref_tape *t, const geodec__layer *l);
-geodec_status geodec__reference_project_vjp(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
-                                            const geodec__norm *norm, int64_t heads, const double *before, int64_t k,
-                                            double *gy, double *scratch, double *gz, geodec_err *err) GEODEC_MUST_USE;
 
-/* One gated feed-forward network over m rows: y [m][d_model] from z, the point's gate and up [m][d_ff]. */
+/* Attention's result t->mixed becomes the argument of the output matrix, *out [n][n_head head_dim] in the tape. jvp
+ * works on d_o and vjp on go [k][n - first][n_head head_dim] in place, dz and gz are those of t->z; scratch has gz's
+ * size. */
+geodec_status geodec__reference_gate(const geodec__ref_tape *t, const geodec__layer *l, const double **out,
+                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_gate_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, const double *dz,
+                                         double *d_o, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_gate_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *go,
+                                         double *scratch, double *gz, geodec_err *err) GEODEC_MUST_USE;
+
+/* One feed-forward network over m rows: y [m][d_model] from z, the point's gate and up [m][d_ff]. */
 typedef struct geodec__ref_ffn {
-    geodec__matrix gate, up, down;
+    geodec__matrix gate, up, down; /* data of up NULL: no gate, and `gate` is the first matrix */
+    const float *gate_bias, *up_bias, *down_bias;
+    geodec__ref_activation activation;
+    const float *scale;       /* [d_ff] divides the hidden vectors; NULL: none */
+    const geodec__norm *norm; /* of the hidden vectors; NULL or without weights: none */
     int64_t m;
-    double *g, *u; /* written by forward, read by the derivatives */
+    double *g, *u, *h; /* written by forward, read by the derivatives; h: the argument of the norm */
 } geodec__ref_ffn;
 /* hidden [m][d_ff] scratch. */
 geodec_status geodec__reference_ffn_run(const geodec_reference *r, const geodec__ref_ffn *f, const double *z,
@@ -93,21 +135,26 @@ geodec_status geodec__reference_ffn_jvp(const geodec_reference *r, const geodec_
 geodec_status geodec__reference_ffn_vjp(const geodec_reference *r, const geodec__ref_ffn *f, int64_t k,
                                         const double *gy, double *gz, geodec_err *err) GEODEC_MUST_USE;
 
-/* The expert network: y [n][d_model] from z (both in the tape: z, ffn_out); derivatives [k][n - first][d_model]. */
-geodec_status geodec__reference_experts(geodec__ref_tape *t, const geodec__layer *l, geodec_err *err) GEODEC_MUST_USE;
+/* The expert network: t->ffn_out [n][d_model] from `in`, with experts chosen by `routed`, which may be the same.
+ * Derivatives are [k][n - first][d_model]; grouted and gin are added to. */
+geodec_status geodec__reference_experts(geodec__ref_tape *t, const geodec__layer *l, const double *routed,
+                                        const double *in, geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__reference_experts_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
-                                            const double *dz, double *dy, geodec_err *err) GEODEC_MUST_USE;
+                                            const double *drouted, const double *din, double *dy,
+                                            geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__reference_experts_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
-                                            const double *gy, double *gz, geodec_err *err) GEODEC_MUST_USE;
+                                            const double *gy, double *grouted, double *gin,
+                                            geodec_err *err) GEODEC_MUST_USE;
 
 /* The shared network is added: to ffn_out, to dy and to gz, [..][d_model] as above. A layer without one changes
- * nothing.
- */
+ * nothing. */
 geodec_status geodec__reference_shared(geodec__ref_tape *t, const geodec__layer *l, geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__reference_shared_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
                                            const double *dz, double *dy, geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__reference_shared_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
                                            const double *gy, double *gz, geodec_err *err) GEODEC_MUST_USE;
+/* y *= the factor of the sum of experts and shared network, over n values. */
+void geodec__reference_scale_mixture(const geodec__ref_tape *t, const geodec__layer *l, int64_t n, double *y);
 
 /* The head on m rows of the stream: logits [m][n_vocab]. The derivatives take x, and logits as the forward pass made
  * them (read only with a final soft-cap; may be NULL without). */
@@ -124,6 +171,9 @@ geodec_status geodec__reference_scratch(int count, const int64_t *size, double *
 
 /* dst += src over n values. */
 void geodec__reference_add(int64_t n, const double *src, double *dst);
+/* y [n][width] += bias [width], if there is one. */
+void geodec__reference_bias(int64_t n, int64_t width, const float *bias, double *y);
+geodec__ref_activation geodec__reference_activation(const geodec__ref_tape *t, const geodec__layer *l);
 /* x *= the factor of what each half of a block adds. */
 void geodec__reference_scale(const geodec__ref_tape *t, int64_t n, double *x);
 

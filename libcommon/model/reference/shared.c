@@ -10,9 +10,16 @@ static geodec__ref_ffn network(const geodec__ref_tape *t, const geodec__layer *l
     return (geodec__ref_ffn){.gate = l->shared_gate,
                              .up = l->shared_up,
                              .down = l->shared_down,
+                             .activation = geodec__reference_activation(t, l),
                              .m = t->n - first,
                              .g = t->shared_gate + before,
                              .u = t->shared_up + before};
+}
+
+void geodec__reference_scale_mixture(const geodec__ref_tape *t, const geodec__layer *l, int64_t n, double *y)
+{
+    const double scale = (double)t->r->model->config.feed_scale;
+    for (int64_t i = 0; l->shared_gate.data && scale != 0 && i < n; i++) y[i] *= scale;
 }
 
 static double factor(const geodec__ref_tape *t, const geodec__layer *l, int64_t row)

@@ -2,6 +2,8 @@
 #include "base/mem.h"
 #include "reference/recurrent_internal.h"
 
+#include <string.h>
+
 void geodec__reference_add(int64_t n, const double *src, double *dst)
 {
     for (int64_t i = 0; i < n; i++) dst[i] += src[i];
@@ -25,18 +27,71 @@ done:
     return st;
 }
 
-/* Features of the architectures that this model's layers have. */
+void geodec__reference_bias(int64_t n, int64_t width, const float *bias, double *y)
+{
+    for (int64_t t = 0; bias && t < n; t++)
+        for (int64_t i = 0; i < width; i++) y[t * width + i] += (double)bias[i];
+}
+
+geodec__ref_activation geodec__reference_activation(const geodec__ref_tape *t, const geodec__layer *l)
+{
+    return (geodec__ref_activation){.kind = t->r->model->config.activation, .constant = l->xielu};
+}
+
+/* ---- entry of a half --------------------------------------------------------------------------------------------- */
+
+static void copy(int64_t n, const double *x, double *y)
+{
+    if (y != x) memcpy(y, x, (size_t)n * sizeof *x);
+}
+
+void geodec__reference_enter(int64_t n, int64_t d, const geodec__norm *norm, const double *x, double *z)
+{
+    if (norm->weight)
+        geodec__reference_norm(n, norm, x, z);
+    else
+        copy(n * d, x, z);
+}
+
+void geodec__reference_enter_jvp(int64_t n, int64_t d, const geodec__norm *norm, const double *x, int64_t k,
+                                 const double *dx, double *dz)
+{
+    if (norm->weight)
+        geodec__reference_norm_jvp(n, norm, x, k, dx, dz);
+    else
+        copy(k * n * d, dx, dz);
+}
+
+void geodec__reference_enter_vjp(int64_t n, int64_t d, const geodec__norm *norm, const double *x, int64_t k,
+                                 const double *gz, double *gx)
+{
+    if (norm->weight)
+        geodec__reference_norm_vjp(n, norm, x, k, gz, gx);
+    else
+        copy(k * n * d, gz, gx);
+}
+
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
+
+/* Parts that some layer of this model has, and the rows of its widest gate of attention. */
 typedef struct parts {
-    bool qk_norm, experts, local_rope;
+    bool qk_norm, v_norm, experts, local_rope, mixed_norm, hidden_norm, expert_input;
+    int64_t gate_rows;
 } parts;
 
 static parts parts_of(const geodec_model *m)
 {
-    parts p = {0};
+    parts p = {.expert_input = m->config.weighed_input};
     for (int32_t i = 0; i < m->config.n_layer; i++) {
-        p.qk_norm = p.qk_norm || m->layer[i].q_norm.weight || m->layer[i].k_norm.weight;
-        p.experts = p.experts || m->layer[i].router.data;
-        p.local_rope = p.local_rope || m->layer[i].rope == 1;
+        const geodec__layer *l = &m->layer[i];
+        p.qk_norm = p.qk_norm || l->q_norm.weight || l->k_norm.weight;
+        p.v_norm = p.v_norm || l->v_norm.weight;
+        p.experts = p.experts || l->router.data;
+        p.local_rope = p.local_rope || l->rope == 1;
+        p.mixed_norm = p.mixed_norm || l->mixed_norm.weight;
+        p.hidden_norm = p.hidden_norm || l->hidden_norm.weight;
+        p.expert_input = p.expert_input || l->expert_norm.weight;
+        if (l->attn_gate.data) p.gate_rows = geodec__max(p.gate_rows, l->attn_gate.rows);
     }
     return p;
 }
@@ -64,14 +119,27 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
         BUFFER(q0, n * q);
         BUFFER(k0, n * kv);
     }
+    if (p.v_norm) BUFFER(v0, n * kv);
+    if (c->qkv_clamp != 0) {
+        BUFFER(q_raw, n * q);
+        BUFFER(k_raw, n * kv);
+        BUFFER(v_raw, n * kv);
+    }
     BUFFER(q, n * q);
     BUFFER(k, n * kv);
     BUFFER(v, n * kv);
     BUFFER(mixed, n * q);
+    if (p.gate_rows > 0) {
+        BUFFER(gating, n * p.gate_rows);
+        BUFFER(gated, n * q);
+    }
+    if (p.mixed_norm) BUFFER(mixed_normed, n * q);
     BUFFER(attn_out, n * d);
     BUFFER(middle, n * d);
     BUFFER(gate, n * geodec__max(used * c->d_ff, c->d_ff_dense));
     BUFFER(up, n * geodec__max(used * c->d_ff, c->d_ff_dense));
+    if (p.hidden_norm) BUFFER(hidden_raw, n * geodec__max(c->d_ff, c->d_ff_dense));
+    if (p.expert_input) BUFFER(expert_in, n * d);
     BUFFER(hidden, n * geodec__max(c->d_ff, geodec__max(c->d_ff_dense, c->d_ff_shared)));
     BUFFER(ffn_out, n * d);
     if (p.experts) {

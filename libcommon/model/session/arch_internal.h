@@ -14,7 +14,6 @@ typedef enum geodec__shared {
     GEODEC__SHARED_NONE,
     GEODEC__SHARED_COUNT,   /* expert_shared_feed_forward_length, else expert_shared_count times an expert's; 0: none */
     GEODEC__SHARED_ONE,     /* expert_shared_feed_forward_length, else an expert's */
-    GEODEC__SHARED_LENGTH,  /* expert_shared_feed_forward_length; 0: none */
     GEODEC__SHARED_DENSE,   /* expert_shared_feed_forward_length, else feed_forward_length */
     GEODEC__SHARED_PRODUCT, /* expert_shared_count times expert_shared_feed_forward_length, else an expert's */
     GEODEC__SHARED_FFN,     /* the dense network of the layer, ffn_{gate,up,down}, if it has one (grok) */

@@ -49,10 +49,10 @@ Test(gguf_encode, error_on_a_normal_density)
         int type;
         double most, gain;
     } cases[] = {
-        {GEODEC_GGML_Q8_0, 0.0075, 1.0},  {GEODEC_GGML_Q6_K, 0.0185, 1.05}, {GEODEC_GGML_Q5_K, 0.037, 1.08},
-        {GEODEC_GGML_Q5_1, 0.037, 1.08},  {GEODEC_GGML_Q5_0, 0.044, 1.04},  {GEODEC_GGML_Q4_K, 0.075, 1.08},
-        {GEODEC_GGML_Q4_1, 0.075, 1.08},  {GEODEC_GGML_Q4_0, 0.088, 1.04},  {GEODEC_GGML_TQ2_0, 0.4361, 1.2},
-        {GEODEC_GGML_TQ1_0, 0.4361, 1.2}, {GEODEC_GGML_F16, 2.5e-4, 1.0},   {GEODEC_GGML_BF16, 2e-3, 1.0},
+        {GEODEC_GGML_Q8_0, 0.0075, 1.0},  {GEODEC_GGML_Q6_K, 0.0185, 1.05},  {GEODEC_GGML_Q5_K, 0.037, 1.08},
+        {GEODEC_GGML_Q5_1, 0.037, 1.08},  {GEODEC_GGML_Q5_0, 0.044, 1.04},   {GEODEC_GGML_Q4_K, 0.075, 1.08},
+        {GEODEC_GGML_Q4_1, 0.075, 1.08},  {GEODEC_GGML_Q4_0, 0.088, 1.04},   {GEODEC_GGML_TQ2_0, 0.4361, 1.2},
+        {GEODEC_GGML_TQ1_0, 0.4361, 1.2}, {GEODEC_GGML_F16, 2.5e-4, 1.0},    {GEODEC_GGML_BF16, 2e-3, 1.0},
         {GEODEC_GGML_F32, 0, 1.0},        {GEODEC_GGML_IQ4_XS, 0.074, 1.08}, {GEODEC_GGML_MXFP4, 0.115, 1.02},
     };
     static float x[N], y[N], plain[N];

@@ -2,18 +2,32 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "session/prepare_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <string.h>
+
+typedef enum attention_gate { NO_GATE, GATE_OF_HEADS, GATE_OF_ELEMENTS } attention_gate;
 
 typedef struct description {
     const char *name;
     geodec_model_config config;
-    bool biases, qk_norm, post_norms, divisors;
+    /* norms */
+    bool qk_norm, post_norms, v_norm, mixed_norm, hidden_norm, embed_norm, expert_norm;
+    bool qk_whole;             /* norms of query and key are of all heads together */
+    bool qk_each;              /* norms of query and key have weights of each head */
+    bool norm_biases;          /* of every norm */
+    bool no_pre_norms, shares; /* neither half, or the feed-forward alone, has a norm before it */
+    /* vectors */
+    bool biases, feed_biases, head_bias, positions, divisors, hidden_scale, sinks;
     bool expert_bias, shared_factor;
-    int32_t window,
-        full_every; /* layers i with (i + 1) % full_every != 0 have the window and, with a local base, table 1 */
+    attention_gate gate;
+    float stream_scale;
+    int32_t window, full_every; /* layers i with (i + 1) % full_every != 0 have the window and, with a local base, table
+                                 * 1 */
+    int32_t still_every;        /* layers i with (i + 1) % still_every = 0 do not rotate */
 } description;
 
 #define SIZES(layers, width, heads, kv, dim, ff, vocab) SIZES_ROTATED(layers, width, heads, kv, dim, dim, ff, vocab)
@@ -54,12 +68,13 @@ static const description kinds[MODEL_KINDS] = {
      .qk_norm = true},
     {.name = "olmoe",
      .config = {SIZES(2, 24, 4, 2, 6, 16, 50), .n_expert = 7, .n_expert_used = 3, .rope_pairs = GEODEC_ROPE_HALVES,
-                .qk_norm_whole = true, .expert_keep_weights = true},
-     .qk_norm = true},
+                .expert_keep_weights = true},
+     .qk_norm = true,
+     .qk_whole = true},
     {.name = "sigmoids, groups, a bias of the choice, a shared network, a dense layer",
      .config = {SIZES_ROTATED(3, 24, 4, 2, 8, 4, 14, 50), .n_expert = 8, .n_expert_used = 3, .d_ff_dense = 33,
-                .d_ff_shared = 21, .n_dense = 1, .expert_sigmoid = true, .n_expert_group = 4, .n_expert_group_used = 2,
-                .expert_scale = 2.5f, .rope_pairs = GEODEC_ROPE_HALVES},
+                .d_ff_shared = 21, .n_dense = 1, .gating = GEODEC_GATING_SIGMOID, .n_expert_group = 4,
+                .n_expert_group_used = 2, .expert_scale = 2.5f, .rope_pairs = GEODEC_ROPE_HALVES},
      .qk_norm = true,
      .expert_bias = true},
     {.name = "a shared network with a factor",
@@ -71,13 +86,81 @@ static const description kinds[MODEL_KINDS] = {
      .config = {SIZES_ROTATED(2, 24, 4, 2, 8, 6, 40, 50), .qk_norm_rotated = true, .rope_pairs = GEODEC_ROPE_HALVES},
      .qk_norm = true},
     {.name = "scaled residuals and logits, kept sigmoids",
-     .config = {SIZES(2, 24, 4, 2, 6, 16, 50), .n_expert = 6, .n_expert_used = 3, .expert_sigmoid = true,
+     .config = {SIZES(2, 24, 4, 2, 6, 16, 50), .n_expert = 6, .n_expert_used = 3, .gating = GEODEC_GATING_SIGMOID,
                 .expert_keep_weights = true, .attn_scale = 0.2, .embed_scale = 3, .residual_scale = 0.4f,
                 .logit_scale = 1.75f, .tied = true}},
+    {.name = "layer norms with biases, a plain network, learned positions, biases everywhere",
+     .config = {SIZES(2, 24, 4, 2, 6, 40, 50), .layer_norm = true, .plain = true, .activation = GEODEC_GELU_TANH,
+                .tied = true},
+     .norm_biases = true,
+     .biases = true,
+     .feed_biases = true,
+     .head_bias = true,
+     .positions = true,
+     .still_every = 1},
+    {.name = "parallel halves with one norm, ALiBi, clamps, a norm behind the embedding, scaled hidden vectors",
+     .config = {SIZES(2, 24, 3, 1, 8, 40, 50), .layer_norm = true, .parallel = true, .plain = true,
+                .activation = GEODEC_RELU2, .alibi = 6, .qkv_clamp = 1.1f},
+     .shares = true,
+     .embed_norm = true,
+     .hidden_scale = true,
+     .still_every = 1},
+    {.name = "parallel halves with a norm each, xIELU, a softplus of each element, norms before the last matrices",
+     .config = {SIZES(2, 24, 4, 2, 6, 37, 50), .parallel = true, .activation = GEODEC_XIELU, .gate_softplus = true,
+                .value_scale = 0.7f},
+     .qk_norm = true,
+     .qk_each = true,
+     .norm_biases = true,
+     .mixed_norm = true,
+     .hidden_norm = true,
+     .gate = GATE_OF_ELEMENTS},
+    {.name = "no norm before a half, sinks, chunks, a sigmoid of each head, clamps and norms of values, temperature",
+     .config = {SIZES(3, 24, 4, 2, 6, 40, 50), .layer_norm = true, .activation = GEODEC_RELU, .chunks = true,
+                .qkv_clamp = 2, .temperature = 0.4, .temperature_length = 4},
+     .no_pre_norms = true,
+     .post_norms = true,
+     .qk_norm = true,
+     .v_norm = true,
+     .sinks = true,
+     .gate = GATE_OF_HEADS,
+     .window = 7,
+     .full_every = 3},
+    {.name = "the embedding added again, norms after the rotation, clamped networks with biases",
+     .config = {SIZES(3, 24, 4, 2, 8, 40, 50), .embed_added = true, .qk_norm_rotated = true,
+                .activation = GEODEC_SWIGLU_CLAMPED, .rope_pairs = GEODEC_ROPE_HALVES},
+     .embed_norm = true,
+     .qk_norm = true,
+     .feed_biases = true,
+     .stream_scale = 0.6f},
+    {.name = "softmax of the chosen, biases of experts, sinks, YaRN, a scaled stream",
+     .config = {SIZES(2, 24, 4, 2, 8, 20, 50), .n_expert = 6, .n_expert_used = 3, .gating = GEODEC_GATING_CHOSEN,
+                .expert_keep_weights = true, .activation = GEODEC_SWIGLU_CLAMPED, .rope_scale = 0.25, .yarn = 1,
+                .yarn_low = 0.5, .yarn_high = 2.5, .rope_magnitude = 1.2f, .rope_pairs = GEODEC_ROPE_HALVES},
+     .biases = true,
+     .feed_biases = true,
+     .sinks = true,
+     .stream_scale = 0.8f},
+    {.name = "weights times the input of experts with biases, a layer without rotation, chunks, temperature there",
+     .config = {SIZES(2, 24, 4, 2, 8, 20, 50), .n_expert = 5, .n_expert_used = 2, .d_ff_shared = 17,
+                .gating = GEODEC_GATING_SIGMOID, .expert_keep_weights = true, .weighed_input = true, .chunks = true,
+                .temperature = 0.3, .temperature_length = 5, .temperature_offset = 1, .temperature_still = true},
+     .feed_biases = true,
+     .window = 7,
+     .full_every = 2,
+     .still_every = 2},
+    {.name = "experts of the block's input normed, a dense network beside them, a local table of other dimensions",
+     .config = {SIZES(3, 24, 4, 2, 8, 20, 50), .n_expert = 5, .n_expert_used = 2, .d_ff_shared = 24, .feed_scale = 0.7f,
+                .rope_base_local = 50, .rope_dim_local = 4, .rope_magnitude = 1.3f, .rope_pairs = GEODEC_ROPE_HALVES},
+     .expert_norm = true,
+     .window = 5,
+     .full_every = 3},
+    {.name = "experts chosen from the block's input, parallel halves",
+     .config = {SIZES(2, 24, 4, 2, 8, 20, 50), .n_expert = 6, .n_expert_used = 2, .route_raw = true, .parallel = true,
+                .activation = GEODEC_RELU, .layer_norm = true, .rope_pairs = GEODEC_ROPE_HALVES}},
 };
 
 /* A model and all it owns. */
-enum { MOST = 200 };
+enum { MOST = 300 };
 typedef struct owner {
     geodec_model m; /* first: the model is the owner */
     pthread_mutex_t lazy;
@@ -98,10 +181,31 @@ static float *vector(owner *o, int64_t n, double centre, double spread)
     return x;
 }
 
-static geodec__norm norm(owner *o, const geodec_model_config *c, int64_t width, int64_t part, double centre)
+/* each: parts have weights of their own. */
+static geodec__norm norm_of_parts(owner *o, const description *k, int64_t width, int64_t part, bool each, double centre)
 {
-    return (geodec__norm){
-        .weight = vector(o, part, centre, 0.2), .width = (int32_t)width, .part = (int32_t)part, .eps = c->rms_eps};
+    const int64_t n = each ? width : part;
+    return (geodec__norm){.weight = vector(o, n, centre, 0.2),
+                          .bias = k->norm_biases ? vector(o, n, 0, 0.3) : NULL,
+                          .width = (int32_t)width,
+                          .part = (int32_t)part,
+                          .each = each,
+                          .centred = k->config.layer_norm,
+                          .eps = k->config.rms_eps};
+}
+
+static geodec__norm norm(owner *o, const description *k, int64_t width, double centre)
+{
+    return norm_of_parts(o, k, width, width, false, centre);
+}
+
+/* count rows, each padded. */
+static float *rows(owner *o, int64_t n, int64_t count)
+{
+    float *x = vector(o, geodec__pad(n) * count, 0, 0.4);
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t at = n; at < geodec__pad(n); at++) x[i * geodec__pad(n) + at] = 0;
+    return x;
 }
 
 static geodec__matrix matrix(owner *o, int64_t cols, int64_t rows, int64_t count)
@@ -113,47 +217,96 @@ static geodec__matrix matrix(owner *o, int64_t cols, int64_t rows, int64_t count
                             .type = GEODEC_GGML_F32};
 }
 
+static void add_matrices(owner *o, const description *k, bool routed, geodec__layer *l)
+{
+    const geodec_model_config *c = &k->config;
+    const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim,
+                  experts = routed ? c->n_expert : 1, f = c->n_expert > 0 && !routed ? c->d_ff_dense : c->d_ff;
+    l->q = matrix(o, d, q, 1);
+    l->k = matrix(o, d, kv, 1);
+    l->v = matrix(o, d, kv, 1);
+    l->o = matrix(o, q, d, 1);
+    l->gate = matrix(o, d, f, experts);
+    if (!c->plain) l->up = matrix(o, d, f, experts);
+    l->down = matrix(o, f, d, experts);
+    if (k->gate != NO_GATE) l->attn_gate = matrix(o, d, k->gate == GATE_OF_HEADS ? c->n_head : q, 1);
+}
+
+static void add_experts(owner *o, const description *k, geodec__layer *l)
+{
+    const geodec_model_config *c = &k->config;
+    const int64_t d = c->d_model;
+    l->router = matrix(o, d, c->n_expert, 1);
+    if (k->expert_bias) l->expert_bias = vector(o, c->n_expert, 0, 0.3);
+    if (c->d_ff_shared > 0) {
+        l->shared_gate = matrix(o, d, c->d_ff_shared, 1);
+        l->shared_up = matrix(o, d, c->d_ff_shared, 1);
+        l->shared_down = matrix(o, c->d_ff_shared, d, 1);
+    }
+    if (k->shared_factor) l->shared_factor = matrix(o, d, 1, 1);
+    if (k->feed_biases) l->router_bias = vector(o, c->n_expert, 0, 0.3);
+    if (k->expert_norm) l->expert_norm = norm(o, k, d, 1);
+}
+
+static void add_inner_norms(owner *o, const description *k, geodec__layer *l)
+{
+    const geodec_model_config *c = &k->config;
+    const int64_t d = c->d_model;
+    if (k->post_norms) {
+        l->attn_post_norm = norm(o, k, d, 0.5);
+        l->ffn_post_norm = norm(o, k, d, 0.5);
+    }
+    if (k->qk_norm) {
+        l->q_norm = norm_of_parts(o, k, l->q.rows, k->qk_whole ? l->q.rows : c->head_dim, k->qk_each, 1);
+        l->k_norm = norm_of_parts(o, k, l->k.rows, k->qk_whole ? l->k.rows : c->head_dim, k->qk_each, 1);
+    }
+    if (k->v_norm) l->v_norm = norm_of_parts(o, k, l->v.rows, c->head_dim, false, 1);
+    if (k->mixed_norm) l->mixed_norm = norm(o, k, l->o.cols, 1);
+    if (k->hidden_norm) l->hidden_norm = norm(o, k, l->down.cols, 1);
+}
+
+static void add_vectors(owner *o, const description *k, geodec__layer *l)
+{
+    static const float xielu[4] = {0.8f, -0.4f, 0.5f, -1e-6f};
+    const int64_t experts = l->router.data ? k->config.n_expert : 1;
+    if (k->biases) {
+        l->q_bias = vector(o, l->q.rows, 0, 0.5);
+        l->k_bias = vector(o, l->k.rows, 0, 0.5);
+        l->v_bias = vector(o, l->v.rows, 0, 0.5);
+        l->o_bias = vector(o, l->o.rows, 0, 0.5);
+    }
+    if (k->feed_biases) {
+        l->gate_bias = rows(o, l->gate.rows, experts);
+        if (l->up.data) l->up_bias = rows(o, l->up.rows, experts);
+        l->down_bias = rows(o, l->down.rows, experts);
+    }
+    if (k->hidden_scale) l->hidden_scale = vector(o, l->gate.rows, 1.5, 0.2);
+    if (k->sinks) l->sinks = vector(o, k->config.n_head, 0, 1);
+    memcpy(l->xielu, xielu, sizeof xielu);
+}
+
 static geodec__layer layer(owner *o, const description *k, int32_t i)
 {
     const geodec_model_config *c = &k->config;
     const bool routed = c->n_expert > 0 && i >= c->n_dense;
-    const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim,
-                  experts = routed ? c->n_expert : 1, f = c->n_expert > 0 && !routed ? c->d_ff_dense : c->d_ff;
-    geodec__layer l = {.attn_norm = norm(o, c, d, d, 1),
-                       .ffn_norm = norm(o, c, d, d, 1),
-                       .q = matrix(o, d, q, 1),
-                       .k = matrix(o, d, kv, 1),
-                       .v = matrix(o, d, kv, 1),
-                       .o = matrix(o, q, d, 1),
-                       .gate = matrix(o, d, f, experts),
-                       .up = matrix(o, d, f, experts),
-                       .down = matrix(o, f, d, experts)};
-    if (routed) l.router = matrix(o, d, c->n_expert, 1);
-    if (routed && k->expert_bias) l.expert_bias = vector(o, c->n_expert, 0, 0.3);
-    if (routed && c->d_ff_shared > 0) {
-        l.shared_gate = matrix(o, d, c->d_ff_shared, 1);
-        l.shared_up = matrix(o, d, c->d_ff_shared, 1);
-        l.shared_down = matrix(o, c->d_ff_shared, d, 1);
-    }
-    if (routed && k->shared_factor) l.shared_factor = matrix(o, d, 1, 1);
-    if (k->post_norms) {
-        l.attn_post_norm = norm(o, c, d, d, 0.5);
-        l.ffn_post_norm = norm(o, c, d, d, 0.5);
-    }
-    if (k->qk_norm) {
-        l.q_norm = norm(o, c, q, c->qk_norm_whole ? q : c->head_dim, 1);
-        l.k_norm = norm(o, c, kv, c->qk_norm_whole ? kv : c->head_dim, 1);
-    }
-    if (k->biases) {
-        l.q_bias = vector(o, q, 0, 0.5);
-        l.k_bias = vector(o, kv, 0, 0.5);
-        l.v_bias = vector(o, kv, 0, 0.5);
-        l.o_bias = vector(o, d, 0, 0.5);
-    }
+    geodec__layer l = {.stream_scale = k->stream_scale,
+                       .n_head = c->n_head,
+                       .n_kv_head = c->n_kv_head,
+                       .head_dim = c->head_dim,
+                       .v_dim = c->head_dim,
+                       .d_ff = c->n_expert > 0 ? c->d_ff_dense : c->d_ff,
+                       .kv_layer = i};
+    if (!k->no_pre_norms) l.attn_norm = norm(o, k, c->d_model, 1);
+    if (!k->no_pre_norms && !k->shares) l.ffn_norm = norm(o, k, c->d_model, 1);
+    add_matrices(o, k, routed, &l);
+    if (routed) add_experts(o, k, &l);
+    add_inner_norms(o, k, &l);
+    add_vectors(o, k, &l);
     if (k->full_every && (i + 1) % k->full_every != 0) {
         l.window = k->window;
         l.rope = c->rope_base_local != 0;
     }
+    if (k->still_every && (i + 1) % k->still_every == 0) l.rope = -1;
     return l;
 }
 
@@ -169,9 +322,12 @@ geodec_model *models_create(int kind)
     m->config = k->config;
     m->config.arch = k->name;
     m->name = k->name;
-    m->output_norm = norm(o, &m->config, m->config.d_model, m->config.d_model, 1);
+    m->output_norm = norm(o, k, m->config.d_model, 1);
     m->embedding = matrix(o, m->config.d_model, m->config.n_vocab, 1);
     m->head = m->config.tied ? m->embedding : matrix(o, m->config.d_model, m->config.n_vocab, 1);
+    if (k->embed_norm) m->embed_norm = norm(o, k, m->config.d_model, 1);
+    if (k->positions) m->positions = matrix(o, m->config.d_model, m->config.n_ctx, 1);
+    if (k->head_bias) m->head_bias = vector(o, m->config.n_vocab, 0, 0.5);
     for (int i = 0; k->divisors && i < 2; i++) {
         float *divisor = vector(o, m->config.rope_dim / 2, 0, 1);
         for (int32_t p = 0; p < m->config.rope_dim / 2; p++) divisor[p] = 1 + fabsf(divisor[p]);
@@ -187,9 +343,16 @@ geodec_model *models_create(int kind)
 void models_destroy(geodec_model *m)
 {
     owner *o = (owner *)m;
+    for (int kind = 0; kind < GEODEC__PREPARE_KINDS; kind++) /* of sessions */
+        for (int a = 0; a < GEODEC_ARITHMETICS; a++) geodec__prepare_free(m->prepared[kind][a]);
     for (int i = 0; i < o->n; i++) geodec_mem_free(o->all[i]);
     pthread_mutex_destroy(&o->lazy);
     geodec_mem_free(o);
+}
+
+bool models_start_at(const geodec_model *m, int32_t boundary)
+{
+    return !m->config.embed_added || boundary == 0 || boundary == m->config.n_layer;
 }
 
 void models_tokens(const geodec_model *m, int32_t *token, int64_t n)

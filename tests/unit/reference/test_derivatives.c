@@ -90,7 +90,7 @@ Test(reference_derivatives, of_every_architecture, .timeout = 120)
         const geodec_reference_rows rows = {3, wanted};
         double worst = 0;
         for (int32_t from = 0; from <= layers; from++)
-            for (int32_t to = from + 1; to <= layers + 1; to++) {
+            for (int32_t to = from + 1; to <= layers + 1 && models_start_at(f.m, from); to++) {
                 suffix s = {f.r, from, to, LENGTH, 0, (from + to) % 2 ? &rows : NULL};
                 const check_map map = {.name = models_name(kind),
                                        .n_in = (int64_t)LENGTH * f.m->config.d_model,
@@ -204,6 +204,7 @@ Test(reference_derivatives, suffixes_continue_the_pass)
         const int64_t size = (int64_t)LENGTH * c->d_model, v = c->n_vocab;
         double *y = geodec_mem_new(LENGTH * v, sizeof *y);
         for (int32_t from = 0; from <= c->n_layer; from++) {
+            if (!models_start_at(f.m, from)) continue;
             test_ok(geodec_reference_run(f.r, from, c->n_layer + 1, LENGTH, f.state + from * size, NULL, y, &err),
                     &err);
             cr_assert(memcmp(y, f.logits, (size_t)(LENGTH * v) * sizeof *y) == 0, "%s from %d", models_name(kind),
@@ -307,6 +308,7 @@ Test(reference_derivatives, fisher_metric)
         double *g = geodec_mem_new(d * d, sizeof *g), *again = geodec_mem_new(d * d, sizeof *g),
                *p = geodec_mem_new(v, sizeof *p), *u = check_random(d, 4);
         for (int32_t from = 0; from <= f.m->config.n_layer; from++) {
+            if (!models_start_at(f.m, from)) continue;
             const double *x = f.state + from * LENGTH * d;
             const int32_t last = LENGTH - 1;
             const geodec_reference_rows rows = {1, &last};
@@ -349,8 +351,8 @@ Test(reference_derivatives, later_tokens_change_nothing)
 Test(reference_derivatives, same_bytes_with_any_number_of_threads)
 {
     enum { N = 150, K = 9 };
-    static const int kinds[] = {4, 9};
-    for (int i = 0; i < 2; i++) {
+    static const int kinds[] = {4, 9, 17, 21};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         double *forward[3], *tangent[3], *cotangent[3];
         int64_t v = 0, d = 0;
         for (int threads = 1; threads <= 3; threads++) {
@@ -451,11 +453,32 @@ Test(reference_derivatives, refuses)
     close_fixture(&f);
 }
 
-/* Without memory the call returns an error and leaks nothing (checked by the address sanitizer). */
-Test(reference_derivatives, out_of_memory)
+/* A model that adds its embedding in every block needs more than the stream between two of them. */
+Test(reference_derivatives, refuses_to_start_behind_an_embedding_that_is_added_again)
 {
-    enum { QWEN3MOE = 9 };
-    fixture f = open_fixture(QWEN3MOE, NULL);
+    int refused = 0;
+    for (int kind = 0; kind < MODEL_KINDS; kind++) {
+        fixture f = open_fixture(kind, NULL);
+        const int32_t layers = f.m->config.n_layer;
+        geodec_reference_point *p = NULL;
+        for (int32_t from = 0; from <= layers; from++) {
+            const double *x = f.state + (int64_t)from * LENGTH * f.m->config.d_model;
+            const geodec_status want = models_start_at(f.m, from) ? GEODEC_OK : GEODEC_UNSUPPORTED;
+            cr_assert_eq(geodec_reference_run(f.r, from, layers + 1, LENGTH, x, NULL, f.logits, NULL), want);
+            cr_assert_eq(geodec_reference_linearise(f.r, from, layers + 1, LENGTH, x, 0, NULL, &p, NULL), want);
+            geodec_reference_point_destroy(p);
+            p = NULL;
+            refused += want != GEODEC_OK;
+        }
+        close_fixture(&f);
+    }
+    cr_assert_gt(refused, 0);
+}
+
+/* Without memory the call returns an error and leaks nothing (checked by the address sanitizer). */
+static void out_of_memory(int kind)
+{
+    fixture f = open_fixture(kind, NULL);
     const int32_t head = f.m->config.n_layer + 1, last = LENGTH - 1;
     const geodec_reference_rows rows = {1, &last};
     double *dy = check_random(f.m->config.n_vocab, 1);
@@ -478,4 +501,11 @@ Test(reference_derivatives, out_of_memory)
     geodec_mem_free(dx);
     geodec_mem_free(dy);
     close_fixture(&f);
+}
+
+Test(reference_derivatives, without_memory)
+{
+    enum { QWEN3MOE = 9, GATES = 17, EMBEDDING_ADDED = 19, OWN_INPUT = 22, RAW = 23 };
+    static const int kinds[] = {QWEN3MOE, GATES, EMBEDDING_ADDED, OWN_INPUT, RAW};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) out_of_memory(kinds[i]);
 }

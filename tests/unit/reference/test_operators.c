@@ -91,12 +91,18 @@ static void rotate_vjp(const void *ctx, const double *x, int64_t k, const double
 Test(reference_operators, rotation)
 {
     const float divisor[3] = {1, 2, 5};
-    for (int kind = 0; kind < 8; kind++) {
-        const bool halves = kind & 1, local = kind & 2, scaled = kind & 4;
+    /* of three pairs the first keeps its frequency, the second has half of the factor, the third all of it */
+    static const double ramp[3] = {1, 0.625, 0.25};
+    for (int kind = 0; kind < 16; kind++) {
+        const bool halves = kind & 1, local = kind & 2, scaled = kind & 4, yarn = kind & 8;
         rotation o = {.c = {.head_dim = 8,
-                            .rope_dim = 6, /* the last two of a head stay */
+                            .rope_dim = local ? 4 : 6, /* the last two of a head stay */
+                            .rope_dim_local = local ? 6 : 0,
                             .rope_base = 500,
                             .rope_base_local = 20,
+                            .yarn = yarn,
+                            .yarn_low = 0,
+                            .yarn_high = 2,
                             .rope_pairs = halves ? GEODEC_ROPE_HALVES : GEODEC_ROPE_ADJACENT,
                             .rope_scale = scaled ? 0.25 : 0,
                             .rope_magnitude = scaled ? 1.5f : 0},
@@ -110,11 +116,11 @@ Test(reference_operators, rotation)
         rotate_run(&o, x, y);
         const int64_t t = 3, h = 1, at = (t * o.heads + h) * 8;
         for (int64_t i = 0; i < 3; i++) {
+            const double scale = !scaled ? 1 : yarn ? ramp[i] : 0.25;
             const double angle =
-                (double)t *
-                (local ? pow(20, -(double)i / 3) : pow(500, -(double)i / 3) / (double)divisor[i] * (scaled ? 0.25 : 1));
+                (double)t * (local ? pow(20, -(double)i / 3) : pow(500, -(double)i / 3) / (double)divisor[i] * scale);
             const int64_t a = at + (halves ? i : 2 * i), b = halves ? a + 3 : a + 1;
-            const double m = scaled ? 1.5 : 1;
+            const double m = scaled && !local ? 1.5 : 1;
             NEAR(y[a], m * (x[a] * cos(angle) - x[b] * sin(angle)), "kind %d pair %d", kind, (int)i);
             NEAR(y[b], m * (x[b] * cos(angle) + x[a] * sin(angle)), "kind %d pair %d", kind, (int)i);
         }
@@ -227,20 +233,25 @@ static void attend_vjp(const void *ctx, const double *x, int64_t k, const double
     for (int i = 0; i < 3; i++) geodec_mem_free(g[i]);
 }
 
+/* Of three heads and the largest exponent 6: 2^-3 and 2^-6 are those of two heads, 2^-1.5 is the first of four. */
+static const double slopes[3] = {0.125, 0.015625, 0.35355339059327376220};
+static const float sinks[3] = {0.5f, -1, 2};
+
 static void attend_plainly(const geodec__ref_attention *a, double *o)
 {
     const int64_t dim = a->head_dim, share = a->n_head / a->n_kv_head;
     for (int64_t t = 0; t < a->n; t++)
         for (int64_t h = 0; h < a->n_head; h++) {
-            double sum = 0, *y = o + (t * a->n_head + h) * dim;
+            double sum = a->sinks ? exp((double)a->sinks[h]) : 0, *y = o + (t * a->n_head + h) * dim;
             for (int64_t i = 0; i < dim; i++) y[i] = 0;
             for (int64_t u = 0; u <= t; u++) {
                 double s = 0;
-                if (a->window > 0 && t - u >= a->window) continue;
+                if (a->window > 0 && (a->chunks ? t / a->window != u / a->window : t - u >= a->window)) continue;
                 for (int64_t i = 0; i < dim; i++)
                     s += a->q[(t * a->n_head + h) * dim + i] * a->k[(u * a->n_kv_head + h / share) * dim + i];
                 s *= a->scale;
-                const double e = exp(a->cap != 0 ? a->cap * tanh(s / a->cap) : s);
+                const double fall = a->alibi != 0 ? slopes[h] * (double)(t - u) : 0;
+                const double e = exp((a->cap != 0 ? a->cap * tanh(s / a->cap) : s) - fall);
                 sum += e;
                 for (int64_t i = 0; i < dim; i++) y[i] += e * a->v[(u * a->n_kv_head + h / share) * dim + i];
             }
@@ -253,9 +264,21 @@ Test(reference_operators, attention)
     static const struct {
         int64_t n, n_head, n_kv_head, head_dim, window;
         double scale, cap;
+        bool chunks, sinks;
+        double alibi;
     } cases[] = {
-        {7, 3, 1, 5, 0, 0.4, 0},  {9, 4, 2, 4, 3, 0.5, 0},    {9, 2, 2, 6, 4, 0.7, 1.5},  {1, 2, 1, 4, 0, 0.5, 0},
-        {70, 2, 1, 4, 0, 0.5, 2}, {140, 2, 1, 4, 20, 0.5, 0}, {130, 2, 2, 4, 64, 0.5, 1}, {8, 2, 1, 4, 1, 0.5, 0},
+        {7, 3, 1, 5, 0, 0.4, 0},
+        {9, 4, 2, 4, 3, 0.5, 0},
+        {9, 2, 2, 6, 4, 0.7, 1.5},
+        {1, 2, 1, 4, 0, 0.5, 0},
+        {70, 2, 1, 4, 0, 0.5, 2},
+        {140, 2, 1, 4, 20, 0.5, 0},
+        {130, 2, 2, 4, 64, 0.5, 1},
+        {8, 2, 1, 4, 1, 0.5, 0},
+        {9, 3, 1, 4, 0, 0.5, 0, .sinks = true},
+        {70, 3, 3, 4, 0, 0.5, 2, .alibi = 6},
+        {100, 2, 1, 4, 24, 0.5, 0, .chunks = true},
+        {90, 3, 1, 4, 30, 0.5, 1, .chunks = true, .sinks = true, .alibi = 6},
     };
     geodec_linalg_init();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -264,6 +287,9 @@ Test(reference_operators, attention)
                                    .n_kv_head = cases[i].n_kv_head,
                                    .head_dim = cases[i].head_dim,
                                    .window = cases[i].window,
+                                   .chunks = cases[i].chunks,
+                                   .sinks = cases[i].sinks ? sinks : NULL,
+                                   .alibi = cases[i].alibi,
                                    .scale = cases[i].scale,
                                    .cap = cases[i].cap};
         const int64_t total = size_q(&a) + 2 * size_k(&a);
@@ -283,31 +309,31 @@ Test(reference_operators, attention)
 /* ---- gated activation: x is gate, then up ----------------------------------------------------------------------- */
 
 typedef struct gated {
-    geodec_activation act;
+    geodec__ref_activation act;
     int64_t n;
 } gated;
 static void gated_run(const void *ctx, const double *x, double *y)
 {
     const gated *o = ctx;
-    geodec__reference_gated(o->act, o->n, x, x + o->n, y);
+    geodec__reference_gated(&o->act, o->n, x, x + o->n, y);
 }
 static void gated_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
 {
     const gated *o = ctx;
     for (int64_t j = 0; j < k; j++)
-        geodec__reference_gated_jvp(o->act, o->n, x, x + o->n, 1, dx + j * 2 * o->n, dx + (j * 2 + 1) * o->n,
+        geodec__reference_gated_jvp(&o->act, o->n, x, x + o->n, 1, dx + j * 2 * o->n, dx + (j * 2 + 1) * o->n,
                                     dy + j * o->n);
 }
 static void gated_vjp(const void *ctx, const double *x, int64_t k, const double *gy, double *gx)
 {
     const gated *o = ctx;
     for (int64_t j = 0; j < k; j++)
-        geodec__reference_gated_vjp(o->act, o->n, x, x + o->n, 1, gy + j * o->n, gx + j * 2 * o->n,
+        geodec__reference_gated_vjp(&o->act, o->n, x, x + o->n, 1, gy + j * o->n, gx + j * 2 * o->n,
                                     gx + (j * 2 + 1) * o->n);
 }
 
 /* Several tangents at once are the same as one after another, over more than a strip. */
-static void gated_together(geodec_activation act)
+static void gated_together(const geodec__ref_activation *act)
 {
     enum { N = 700, K = 3 };
     double *x = check_random(2 * N, 7), *d = check_random(2 * K * N, 8);
@@ -324,23 +350,67 @@ static void gated_together(geodec_activation act)
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) geodec_mem_free(memory[i]);
 }
 
+/* A network without gate: x is the gate alone. */
+static void plain_run(const void *ctx, const double *x, double *y)
+{
+    const gated *o = ctx;
+    geodec__reference_gated(&o->act, o->n, x, NULL, y);
+}
+static void plain_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+{
+    const gated *o = ctx;
+    geodec__reference_gated_jvp(&o->act, o->n, x, NULL, k, dx, NULL, dy);
+}
+static void plain_vjp(const void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+{
+    const gated *o = ctx;
+    geodec__reference_gated_vjp(&o->act, o->n, x, NULL, k, gy, gx, NULL);
+}
+
+static const float xielu[4] = {0.8f, -0.4f, 0.5f, -1e-6f};
+
+/* The activations of -800, 800, -0.9 and 1.5, the first two without overflow. */
+static void activations_of(geodec_activation kind, double want[4])
+{
+    const double inner = sqrt(2 / acos(-1)), u = inner * (1.5 + 0.044715 * 1.5 * 1.5 * 1.5),
+                 w = inner * (-0.9 - 0.044715 * 0.9 * 0.9 * 0.9);
+    const double b = 0.5, p = log1p(exp((double)xielu[0])), q = b + log1p(exp((double)xielu[1]));
+    const double all[][4] = {[GEODEC_SILU] = {0, 800, -0.9 / (1 + exp(0.9)), 1.5 / (1 + exp(-1.5))},
+                             [GEODEC_GELU_TANH] = {0, 800, -0.45 * (1 + tanh(w)), 0.75 * (1 + tanh(u))},
+                             [GEODEC_RELU] = {0, 800, 0, 1.5},
+                             [GEODEC_RELU2] = {0, 640000, 0, 2.25},
+                             [GEODEC_XIELU] = {799 * q - 800 * b, p * 640000 + 800 * b,
+                                               (exp(-0.9) - 1 + 0.9) * q - 0.9 * b, 2.25 * p + 1.5 * b},
+                             [GEODEC_SWIGLU_CLAMPED] = {0, 7 / (1 + exp(-7 * 1.702)), -0.9 / (1 + exp(0.9 * 1.702)),
+                                                        1.5 / (1 + exp(-1.5 * 1.702))}};
+    memcpy(want, all[kind], sizeof all[kind]);
+}
+
 Test(reference_operators, gated_activation)
 {
-    gated o = {.n = 60};
-    gated_together(GEODEC_SILU);
-    gated_together(GEODEC_GELU_TANH);
-    for (int act = 0; act < 2; act++) {
-        o.act = (geodec_activation)act;
+    const double gate[4] = {-800, 800, -0.9, 1.5}, up[4] = {2, 2, -9, 2};
+    for (int kind = GEODEC_SILU; kind <= GEODEC_SWIGLU_CLAMPED; kind++) {
+        const gated o = {{(geodec_activation)kind, xielu}, 60};
+        double want[4], y[4];
+        gated_together(&o.act);
         check_at(&(check_map){"gated activation", 120, 60, gated_run, gated_jvp, gated_vjp, &o}, 2);
-        /* both limits, without overflow */
-        const double gate[3] = {800, -800, 1.5}, up[3] = {2, 2, 2};
-        double y[3];
-        geodec__reference_gated(o.act, 3, gate, up, y);
-        const double inner = sqrt(2 / acos(-1)) * (1.5 + 0.044715 * 1.5 * 1.5 * 1.5);
-        const double want = act == GEODEC_SILU ? 3 / (1 + exp(-1.5)) : 1.5 * (1 + tanh(inner));
-        cr_assert(y[0] == 1600 && y[1] == 0);
-        NEAR(y[2], want, "activation %d", act);
+        check_at(&(check_map){"activation", 60, 60, plain_run, plain_jvp, plain_vjp, &o}, 2);
+        activations_of(o.act.kind, want);
+        geodec__reference_gated(&o.act, 4, gate, NULL, y);
+        for (int i = 0; i < 4; i++) NEAR(y[i], want[i], "activation %d of %g: %g", kind, gate[i], y[i]);
+        geodec__reference_gated(&o.act, 4, gate, up, y);
+        for (int i = 0; i < 4; i++) {
+            const double factor = kind != GEODEC_SWIGLU_CLAMPED ? up[i] : up[i] < -7 ? -6 : up[i] + 1;
+            NEAR(y[i], want[i] * factor, "gated activation %d of %g", kind, gate[i]);
+        }
     }
+    /* beyond its limits the clamped one is constant */
+    const gated o = {{GEODEC_SWIGLU_CLAMPED, NULL}, 1};
+    const double x[2] = {7.5, 8}, one[2] = {1, 1};
+    double dy, gx[2];
+    gated_jvp(&o, x, 1, one, &dy);
+    gated_vjp(&o, x, 1, one, gx);
+    cr_assert(dy == 0 && gx[0] == 0 && gx[1] == 0);
 }
 
 /* ---- router ----------------------------------------------------------------------------------------------------- */
@@ -444,4 +514,26 @@ Test(reference_operators, softcap)
     double y;
     geodec__reference_softcap(1.5, 1, &x, &y);
     NEAR(y, 1.5 * tanh(0.6), "soft-cap");
+}
+
+/* ---- limits ----------------------------------------------------------------------------------------------------- */
+
+static void clamp_run(const void *ctx, const double *x, double *y)
+{
+    (void)ctx;
+    geodec__reference_clamp(0.8, 30, x, y);
+}
+static void clamp_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+{
+    (void)ctx;
+    geodec__reference_clamp_derivative(0.8, 30, x, k, dx, dy);
+}
+
+Test(reference_operators, clamp)
+{
+    check_at(&(check_map){"clamp", 30, 30, clamp_run, clamp_jvp, clamp_jvp, NULL}, 1);
+    const double x[3] = {-2, 0.5, 0.9};
+    double y[3];
+    geodec__reference_clamp(0.8, 3, x, y);
+    cr_assert(y[0] == -0.8 && y[1] == 0.5 && y[2] == 0.8);
 }
