@@ -17,6 +17,8 @@ geodec_status geodec_reference_create(const geodec_model *m, const geodec_refere
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support architecture '%s'", m->config.arch);
     if (geodec__model_recurs(m)) GEODEC_TRY(geodec__reference_recurrent_check(m, err));
     if (m->factors) GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not read factored weights");
+    if (m->config.d_inputs > 0)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support inputs of each layer");
     if (m->config.embed_added && m->positions.data)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not add embeddings apart from their positions");
     for (int32_t i = 0; m->layer && i < m->config.n_layer; i++) {

@@ -63,6 +63,27 @@ static const geodec__arch table[] = {
      .window_period = 6,
      .rope_base_local = 10000,
      .layers_of_wide_scale = 62},
+    {.name = "gemma4",
+     .models = "Gemma 4 E2B, E4B, 31B (text only)",
+     .differs =
+         "as gemma3, with scores that are not scaled, values normed without weights, layers that slide as "
+         "`sliding_window_pattern` says, with heads of another width, and a cap on the logits; layers have an input "
+         "of their own (`per_layer_token_embd`) and a scale (`layer_output_scale`); the last "
+         "`attention.shared_kv_layers` read the keys and values of earlier layers; values may be the keys",
+     .must = "attn_q_norm attn_k_norm post_attention_norm post_ffw_norm",
+     .may = "layer_output_scale",
+     .activation = GEODEC_GELU_TANH,
+     .head = GEODEC__MAYBE,
+     .windows = GEODEC__ALWAYS,
+     .window_period = 1,
+     .scaled_embedding = true,
+     .attn_scale = 1,
+     .capped_logits = true,
+     .final_softcap = 30,
+     .rope_base_local = 10000,
+     .v_plain = true,
+     .values_of_keys = true,
+     .layer_inputs = true},
     {.name = "phi3",
      .models = "Phi 3, 3.5, 4",
      .differs = "gate and up in `ffn_up`; `rope_factors_short`/`_long` divide the frequencies, long ones in sessions "
@@ -506,7 +527,7 @@ const char *geodec__model_part_beyond(const geodec_model *m)
         if (l->sinks) return "sinks of attention";
         if (l->gate_bias || l->up_bias || l->down_bias || (l->router_bias && !l->expert_place))
             return "biases of the feed-forward";
-        if (l->stream_scale != 0) return "scaled layers";
+        if (l->stream_scale != 0 || l->input_gate.data) return "layers with a scale or an input of their own";
         if (l->rope < 0) return "layers without rotation";
         if (l->n_head != c->n_head || l->n_kv_head != c->n_kv_head || l->head_dim != c->head_dim ||
             l->v_dim != l->head_dim || l->kv_layer != i)

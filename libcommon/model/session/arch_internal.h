@@ -94,6 +94,8 @@ typedef struct geodec__arch {
     int32_t layers_of_windows;  /* only the variant with so many layers slides (exaone4) */
     bool qk_norm_rotated;       /* norms of query and key after the rotation */
     bool qk_plain;              /* they have no weights, in layers that rotate, unless there are 128 experts (llama4) */
+    bool values_of_keys;        /* without attn_v values are the keys' products, before norm and rotation (gemma4) */
+    bool layer_inputs;          /* embedding_length_per_layer_input, attention.shared_kv_layers (gemma4) */
     bool v_plain;               /* values of each head are normed without weights */
     bool capped_attention;      /* attn_logit_softcapping is read */
     float attn_softcap;         /* when it is absent */

@@ -376,7 +376,8 @@ static geodec_status refuse_features(geodec__keys *k, const geodec_model_config 
         double harmless[2];
         const char *suffix[MOST];
     } features[] = {
-        {false, {0, 0}, {"swin_norm", "attention.shared_kv_layers"}},
+        {false, {0, 0}, {"swin_norm"}},
+        {a->layer_inputs, {0, 0}, {"attention.shared_kv_layers"}},
         {false, {0, 1}, {"moe_every_n_layers", "num_loops"}},
         {false, {1, 1}, {"attention.causal"}},
         {a->parallel != GEODEC__SEQUENTIAL, {0, 0}, {"use_parallel_residual"}},
@@ -477,7 +478,7 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
     geodec__keys k = {.g = g, .path = geodec_gguf_path(g), .arch = geodec__arch_find(c->arch), .err = err};
     const geodec__arch *a = k.arch;
     int32_t slides[GEODEC__MAX_LAYERS], heads[GEODEC__MAX_LAYERS], kv[GEODEC__MAX_LAYERS],
-        ff[GEODEC__MAX_LAYERS] = {0}, most, v_dim, local_dim, local_v_dim;
+        ff[GEODEC__MAX_LAYERS] = {0}, most, v_dim, shared = 0, local_dim, local_v_dim;
     bool trained = true;
     if (c->window_period < 0 && geodec__key_has(&k, "attention.sliding_window_pattern"))
         GEODEC_PASS(geodec__key_flags(&k, c->n_layer, slides));
@@ -496,6 +497,7 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
     GEODEC_PASS(geodec__key_int(&k, "attention.value_length_swa", 1, GEODEC__MAX_HEAD_DIM, v_dim, &local_v_dim));
     if (c->n_expert == 0)
         GEODEC_PASS(geodec__key_each(&k, "feed_forward_length", least, GEODEC__MAX_FF, must, c, ff, &most));
+    if (a->layer_inputs) GEODEC_PASS(geodec__key_int(&k, "attention.shared_kv_layers", 0, c->n_layer - 1, 0, &shared));
     for (int32_t i = 0; i < c->n_layer; i++) {
         geodec__layer *l = &layer[i];
         l->window = slides[i] ? c->window : 0;
@@ -506,6 +508,13 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
         l->v_dim = l->window ? local_v_dim : v_dim;
         l->d_ff = c->n_expert == 0 ? ff[i] / (a->half_length ? 2 : 1) : c->d_ff_dense;
         l->kv_layer = i;
+        if (i >= c->n_layer - shared) /* the last of its kind with keys of its own */
+            for (l->kv_layer = c->n_layer - shared - 1; l->kv_layer >= 0 && slides[l->kv_layer] != slides[i];)
+                l->kv_layer--;
+        if (l->kv_layer < 0)
+            GEODEC_FAIL(GEODEC_FORMAT,
+                        "%s: layer %d would read the keys of an earlier layer, and there is none of its kind", k.path,
+                        i);
         if (hybrid) continue;
         if (l->n_head == 0 || l->n_kv_head == 0 || l->n_head % l->n_kv_head)
             GEODEC_FAIL(GEODEC_FORMAT, "%s: layer %d has %d heads of queries and %d of keys", k.path, i, l->n_head,
@@ -531,6 +540,8 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
     c.rope_pairs = k.arch->adjacent_pairs ? GEODEC_ROPE_ADJACENT : GEODEC_ROPE_HALVES;
     c.activation = k.arch->activation;
     c.plain = k.arch->plain;
+    if (k.arch->layer_inputs)
+        GEODEC_PASS(geodec__key_int(&k, "embedding_length_per_layer_input", 0, GEODEC__MAX_HEAD_DIM, 0, &c.d_inputs));
     c.embed_added = k.arch->embed_norm;
     c.qk_norm_rotated = k.arch->qk_norm_rotated;
     GEODEC_PASS(geodec__key_int(&k, "block_count", 1, GEODEC__MAX_LAYERS, -1, &c.n_layer));

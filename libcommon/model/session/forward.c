@@ -99,7 +99,8 @@ static void finish_row(const row_work *w, int64_t r)
         for (int64_t i = 0; i < c->d_model; i++) x[i] += y[i];
     const float scale = w->layer->stream_scale;
     for (int64_t i = 0; w->feed && c->embed_added && i < c->d_model; i++) x[i] += scale * s->entry_row[r][i];
-    for (int64_t i = 0; w->feed && scale > 0 && !c->embed_added && i < c->d_model; i++) x[i] *= scale;
+    const bool last = w->feed && !w->layer->input_gate.data; /* otherwise the layer's own input is added before */
+    for (int64_t i = 0; last && scale > 0 && !c->embed_added && i < c->d_model; i++) x[i] *= scale;
     if (w->next_norm && !early) norm_row(w, r);
 }
 
@@ -239,8 +240,9 @@ static void mix(geodec_session *s, const geodec__layer *l, int32_t index, int64_
     s->job[0].main.bias = l->q_bias;
     s->job[1].main.bias = l->k_bias;
     s->job[2].main.bias = l->v_bias;
-    if (l->attn_gate.data) s->job[3] = geodec__job_of(l->attn_gate, s->input, s->gating_row, n);
-    geodec__jobs_run(s, l->attn_gate.data ? 4 : 3);
+    int64_t jobs = l->kv_layer == index ? 3 : 1; /* keys and values of an earlier layer */
+    if (l->attn_gate.data) s->job[jobs++] = geodec__job_of(l->attn_gate, s->input, s->gating_row, n);
+    geodec__jobs_run(s, jobs);
     if (l->gated_query || l->q_norm.weight || l->k_norm.weight || l->v_norm.weight || s->model->config.qkv_clamp > 0)
         run_rows(&w, l->q.rows + l->k.rows);
     geodec__attention_run(s, index, n, chain);
@@ -305,6 +307,9 @@ void geodec__forward_finish(geodec_session *s, int32_t index, int64_t n, bool ex
                   .feed = true};
     run_rows(&w, s->model->config.d_model);
     show_update(s, index, true, n);
+    geodec__layer_inputs_run(s, l, index, n);
+    for (int64_t r = 0; l->input_gate.data && l->stream_scale > 0 && r < n; r++)
+        for (int64_t i = 0; i < s->model->config.d_model; i++) s->x_row[r][i] *= l->stream_scale;
 }
 
 void geodec__forward_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
@@ -377,6 +382,7 @@ void geodec__forward_embed(geodec_session *s, const geodec_batch *b)
         if (s->entry_row) memcpy(s->entry_row[i], s->x_row[i], (size_t)e->cols * sizeof(float));
         if (s->model->positions.data) add_position(s, i, s->length + s->depth[i]);
     }
+    geodec__layer_inputs_embed(s, b->token, b->n);
 }
 
 typedef struct pass {

@@ -139,12 +139,13 @@ struct geodec_session {
     float *cosine, *sine; /* [tables][rope_rows][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
     /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
      */
-    float **decay_row;           /* [max_batch][d_model] of recurrent layers; NULL without */
-    float **gating_row;          /* [max_batch][n_head head_dim] of attention's gate; NULL without */
-    float **entry_row;           /* [max_batch][d_model] embeddings that are added again; NULL without */
-    float **own_row;             /* [max_batch][d_model] input of experts with a norm of their own; NULL without */
-    float *alibi;                /* [n_head] slopes; NULL without */
-    struct geodec__recur *recur; /* states of recurrent layers (recurrence_states_internal.h), NULL without */
+    float **decay_row;               /* [max_batch][d_model] of recurrent layers; NULL without */
+    float **gating_row;              /* [max_batch][n_head head_dim] of attention's gate; NULL without */
+    float **inputs_row, **inner_row; /* [max_batch][n_layer d_inputs], [d_inputs]; NULL without (layer_inputs.c) */
+    float **entry_row;               /* [max_batch][d_model] embeddings that are added again; NULL without */
+    float **own_row;                 /* [max_batch][d_model] input of experts with a norm of their own; NULL without */
+    float *alibi;                    /* [n_head] slopes; NULL without */
+    struct geodec__recur *recur;     /* states of recurrent layers (recurrence_states_internal.h), NULL without */
     struct geodec__recurrent_rows *recurrent; /* rows of such layers (recurrent.c), NULL without */
     float **x_row, **norm_row, **query_row, **key_row, **value_row, **mixed_row, **gate_row, **up_row, **down_row;
     /* of dense layers and shared networks of a mixture: gate and up [max_batch][max(d_ff_dense, d_ff_shared)], result
@@ -241,6 +242,12 @@ void geodec__forward_attend(geodec_session *s, int32_t index, int64_t n, bool ch
 void geodec__forward_feed(geodec_session *s, int32_t index, int64_t n);
 void geodec__forward_finish(geodec_session *s, int32_t index, int64_t n, bool experts);
 void geodec__forward_norm(geodec_session *s, const geodec__norm *norm, int64_t n);
+/* layer_inputs.c: inputs of each layer of n tokens, whose embeddings are in x_row; their part of a layer, at its end.
+ */
+enum { GEODEC__INPUTS_AT_ONCE = 256 };
+geodec_status geodec__layer_inputs_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec__layer_inputs_embed(geodec_session *s, const int32_t *token, int64_t n);
+void geodec__layer_inputs_run(geodec_session *s, const geodec__layer *l, int32_t index, int64_t n);
 /* Embeddings of a batch into x_row. */
 void geodec__forward_embed(geodec_session *s, const geodec_batch *b);
 /* Copies what is captured of a layer: n rows of s, which are rows first .. of a batch of `all`. */

@@ -71,6 +71,7 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
     if (gated) GEODEC_TRY(geodec__session_rows(&s->gating_row, n, q, err));
     if (own) GEODEC_TRY(geodec__session_rows(&s->own_row, n, c->d_model, err));
     if (c->embed_added) GEODEC_TRY(geodec__session_rows(&s->entry_row, n, c->d_model, err));
+    GEODEC_TRY(geodec__layer_inputs_create(s, err));
     if (c->weighed_input) GEODEC_NEW(s->place_weight, places);
     if (s->model->low && s->attend_dim != c->head_dim)
         GEODEC_TRY(geodec__session_rows(&s->wide_row, n, c->n_head * s->attend_dim, err));
@@ -222,9 +223,10 @@ void geodec_session_destroy(geodec_session *s)
     geodec__cache_destroy(s);
     GEODEC_FREE(s->x_row, s->norm_row, s->query_row, s->key_row, s->value_row, s->mixed_row, s->gate_row, s->up_row,
                 s->down_row, s->dense_gate_row, s->dense_up_row, s->shared_row, s->router_row, s->low_row,
-                s->update_row, s->wide_row, s->both_row, s->decay_row, s->gating_row, s->own_row, s->entry_row,
-                s->place_weight, s->output, s->cosine, s->sine, s->expert_weight, s->rope_step, s->input, s->want,
-                s->parent, s->depth, s->job, s->made, s->expert_id, s->assigned, s->expert_end, s->needed);
+                s->update_row, s->wide_row, s->both_row, s->decay_row, s->gating_row, s->inputs_row, s->inner_row,
+                s->own_row, s->entry_row, s->place_weight, s->output, s->cosine, s->sine, s->expert_weight,
+                s->rope_step, s->input, s->want, s->parent, s->depth, s->job, s->made, s->expert_id, s->assigned,
+                s->expert_end, s->needed);
     for (int i = 0; i < s->n_workers; i++)
         GEODEC_FREE(s->worker[i].weights, s->worker[i].panel, s->worker[i].job, s->worker[i].expert_end);
     geodec__attention_destroy(s);

@@ -101,6 +101,8 @@ geodec_session geodec__team_view(const geodec_session *s, geodec__team *t, int w
     if (v.low_row) v.low_row += first;
     if (v.both_row) v.both_row += first;
     if (v.gating_row) v.gating_row += first;
+    if (v.inputs_row) v.inputs_row += first;
+    if (v.inner_row) v.inner_row += first;
     if (v.own_row) v.own_row += first;
     if (v.entry_row) v.entry_row += first;
     if (v.place_weight) v.place_weight += place;

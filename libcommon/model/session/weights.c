@@ -84,8 +84,10 @@ static geodec_status bind_projections(geodec__binder *b, int32_t i, geodec__laye
     const int64_t asked = b->arch->gated_query ? 2 * q : q;
     l->gated_query = b->arch->gated_query;
     GEODEC_PASS(geodec__bind_matrices(b, i, "attn_q.weight", d, asked, 1, &l->q));
+    if (l->kv_layer != i) return GEODEC_OK; /* the file may have keys and values that nothing needs */
+    const bool v = !b->arch->values_of_keys || geodec__bind_find(b, i, "attn_v.weight");
     GEODEC_PASS(geodec__bind_matrices(b, i, "attn_k.weight", d, kv, 1, &l->k));
-    GEODEC_PASS(geodec__bind_matrices(b, i, "attn_v.weight", d, value, 1, &l->v));
+    GEODEC_PASS(geodec__bind_matrices(b, i, v ? "attn_v.weight" : "attn_k.weight", d, value, 1, &l->v));
     /* one of the three alone is a damaged file */
     const bool biased = geodec__bind_find(b, i, "attn_q.bias") || geodec__bind_find(b, i, "attn_k.bias") ||
                         geodec__bind_find(b, i, "attn_v.bias") ||
@@ -108,12 +110,24 @@ static geodec_status bind_head_norms(geodec__binder *b, int32_t i, geodec__layer
     const bool plain = a->qk_plain && l->rope >= 0 && c->n_expert != 128;
     if (qp == GEODEC__MAYBE) qp = kp = geodec__bind_find(b, i, "attn_q_norm.weight") ? GEODEC__ALWAYS : GEODEC__NEVER;
     const bool k_plain = qp == GEODEC__ALWAYS && kp == GEODEC__NEVER; /* talkie */
+    if (l->kv_layer != i) return geodec__bind_norm(b, qp, plain, i, "attn_q_norm", q, dim, &l->q_norm);
     GEODEC_PASS(geodec__bind_norm(b, qp, plain, i, "attn_q_norm", q, dim, &l->q_norm));
     GEODEC_PASS(geodec__bind_norm(b, kp, plain || k_plain, i, "attn_k_norm", kv, dim, &l->k_norm));
     GEODEC_PASS(geodec__bind_norm(b, GEODEC__NEVER, a->v_plain, i, "attn_v_norm", (int64_t)l->n_kv_head * l->v_dim,
                                   l->v_dim, &l->v_norm));
     if (plain) l->q_norm.centred = l->k_norm.centred = false;
     return GEODEC_OK;
+}
+
+/* The layer's own input (layer_inputs.c), if the model has such. */
+static geodec_status bind_input(geodec__binder *b, int32_t i, geodec__layer *l)
+{
+    geodec_err *err = b->err;
+    const int64_t d = b->c->d_model, part = b->c->d_inputs;
+    if (part == 0) return GEODEC_OK;
+    GEODEC_PASS(geodec__bind_matrices(b, i, "inp_gate.weight", d, part, 1, &l->input_gate));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "proj.weight", part, d, 1, &l->input_out));
+    return geodec__bind_norm(b, GEODEC__ALWAYS, false, i, "post_norm", d, 0, &l->input_norm);
 }
 
 static geodec_status bind_attention(geodec__binder *b, int32_t i, geodec__layer *l)
@@ -137,6 +151,7 @@ static geodec_status bind_attention(geodec__binder *b, int32_t i, geodec__layer 
                                   &l->mixed_norm));
     GEODEC_PASS(geodec__bind_matrices(b, i, "attn_output.weight", q, d, 1, &l->o));
     GEODEC_PASS(geodec__bind_bias(b, i, "attn_output", d, &l->o_bias));
+    GEODEC_PASS(bind_input(b, i, l));
     const float *scale = NULL;
     GEODEC_PASS(geodec__bind_vector(b, geodec__bind_presence(a, "layer_output_scale"), i, "layer_output_scale.weight",
                                     1, &scale));
@@ -534,6 +549,14 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
     GEODEC_TRY(geodec__bind_vector(&b, geodec__bind_presence(b.arch, "/output.bias"), -1, "output.bias", c->n_vocab,
                                    &m->head_bias));
     GEODEC_TRY(geodec__config_layers(m->gguf, c, m->layer, err));
+    if (c->d_inputs > 0) {
+        const int64_t all = (int64_t)c->n_layer * c->d_inputs;
+        GEODEC_TRY(geodec__bind_matrices(&b, -1, "per_layer_token_embd.weight", all, c->n_vocab, 1, &m->inputs.table));
+        GEODEC_TRY(
+            geodec__bind_matrices(&b, -1, "per_layer_model_proj.weight", c->d_model, all, 1, &m->inputs.project));
+        GEODEC_TRY(
+            geodec__bind_norm(&b, GEODEC__ALWAYS, false, -1, "per_layer_proj_norm", all, c->d_inputs, &m->inputs.norm));
+    }
     GEODEC_TRY(bind_divisors(&b, m));
     for (int32_t i = 0; i < c->n_layer; i++) {
         if (b.arch->mixer != GEODEC__MIXER_NONE) {
@@ -601,5 +624,6 @@ void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geo
         for (int k = 0; k < GEODEC_SLOTS; k++)
             if (l->basis[k].data && (k == 0 || l->basis[k].data != l->basis[k - 1].data)) fn(ctx, &l->basis[k]);
     }
+    if (m->inputs.project.data) fn(ctx, &m->inputs.project);
     fn(ctx, &m->head);
 }

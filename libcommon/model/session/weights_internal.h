@@ -61,6 +61,8 @@ typedef struct geodec__layer {
     float xielu[4];     /* alpha of positive and negative numbers, beta, eps */
     float stream_scale; /* layer_output_scale; 0: 1 */
     geodec__matrix q, k, v, o;
+    geodec__matrix input_gate, input_out; /* of the layer's own input (layer_inputs.c); data NULL: none */
+    geodec__norm input_norm;
     geodec__matrix attn_gate; /* [n_head], or [n_head head_dim]: factors of attention's result, through a function */
     bool gated_query;         /* q [n_head][query, gate]: the factors are sigmoids of the gate */
     /* A recurrent layer: q, k [recur_rank][d_model], v, o and decay [d_model][d_model]. decay data NULL: attention. */
@@ -114,8 +116,12 @@ struct geodec_model {
     geodec_store *store;         /* the file is a store: its experts are not in memory. NULL otherwise */
     struct geodec__trits *trits; /* with store: it is one of ternary experts. NULL otherwise */
     geodec__norm output_norm, embed_norm;
-    const float *head_bias;       /* [pad(n_vocab)] */
-    geodec__matrix positions;     /* [n_ctx][d_model] learned; data NULL: none */
+    struct {
+        geodec__matrix table, project; /* [n_vocab][n_layer d_inputs]; [n_layer d_inputs][d_model] */
+        geodec__norm norm;             /* of each layer's part */
+    } inputs;                          /* of each layer (layer_inputs.c); data NULL: none */
+    const float *head_bias;            /* [pad(n_vocab)] */
+    geodec__matrix positions;          /* [n_ctx][d_model] learned; data NULL: none */
     const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */
     geodec__matrix embedding, head;
     geodec__layer *layer; /* [n_layer] */
