@@ -511,8 +511,9 @@ static void compare(const geodec_model *m, const int32_t *text, const double *wa
 
 Test(reference_recurrent, models)
 {
-    static const char *const names[] = {"mamba", "mamba2", "lfm2", "lfm2moe-moe", "plamo2", "granitehybrid", "falcon-h1",
-                                        "nemotron_h", "nemotron_h_moe", "jamba"};
+    static const char *const names[] = {"mamba",         "mamba2",    "lfm2",         "lfm2moe-moe",    "plamo2",
+                                        "granitehybrid", "falcon-h1", "nemotron_h",   "nemotron_h_moe", "jamba",
+                                        "qwen3next-moe", "qwen35",    "qwen35moe-moe"};
     geodec_linalg_init();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         geodec_err err = {0};
