@@ -1,21 +1,11 @@
-/* The steps, over vectors of 16 floats. Included once for each instruction set after VARIANT(name) is defined. */
+/* The steps, over vectors of 16 floats. Included once for each instruction set after VARIANT(name) and
+ * power_of_two(t), 2^n for the n in the low mantissa bits of t, and total(a), the sum of the lanes in the order of
+ * recurrence.h, are defined. */
 #include "base/f16.h"
-#include "base/simd_internal.h"
-#include "recurrence/recurrence_internal.h"
 
 #include <string.h>
 
 enum { WIDE = GEODEC_RECURRENCE_LANES };
-
-INLINE float total(fvec lanes)
-{
-    float sum[WIDE];
-    f_store(sum, lanes);
-    for (int l = 0; l < 8; l++) sum[l] += sum[l + 8];
-    for (int l = 0; l < 4; l++) sum[l] += sum[l + 4];
-    for (int l = 0; l < 2; l++) sum[l] += sum[l + 2];
-    return sum[0] + sum[1];
-}
 
 /* The nearest numbers of float16. */
 INLINE fvec halved(fvec x)
@@ -77,13 +67,7 @@ INLINE fvec exponential(fvec x)
     UNROLL
     for (int i = 0; i < 5; i++) p = f_add(f_mul(p, r), f_set1(coefficient[i]));
     p = f_add(f_add(f_mul(f_mul(r, r), p), r), f_set1(1.0f));
-    uint32_t bits[WIDE];
-    float power[WIDE];
-    f_store(power, t);
-    memcpy(bits, power, sizeof bits);
-    for (int l = 0; l < WIDE; l++) bits[l] = (bits[l] + 127u) << 23;
-    memcpy(power, bits, sizeof bits);
-    return f_mul(p, f_load(power));
+    return f_mul(p, power_of_two(t));
 }
 
 INLINE float scan(float *to, const float *from, int64_t stride, const input *x)

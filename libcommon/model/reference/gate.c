@@ -14,21 +14,21 @@ static double factor(const geodec__ref_tape *t, double x, double *slope)
 }
 
 /* Elements that have a factor in common. */
-static int64_t part_of(const geodec__layer *l) { return l->o.cols / l->attn_gate.rows; }
+static int64_t part_of(const geodec__layer *l) { return l->o.cols / geodec__reference_gate_rows(l); }
 
 /* The argument of the norm. */
 static const double *before_norm(const geodec__ref_tape *t, const geodec__layer *l)
 {
-    return l->attn_gate.data ? t->gated : t->mixed;
+    return geodec__reference_gate_rows(l) > 0 ? t->gated : t->mixed;
 }
 
 geodec_status geodec__reference_gate(const geodec__ref_tape *t, const geodec__layer *l, const double **out,
                                      geodec_err *err)
 {
-    const int64_t width = l->o.cols;
-    if (l->attn_gate.data) {
+    const int64_t width = l->o.cols, rows = geodec__reference_gate_rows(l);
+    if (rows > 0) {
         const int64_t part = part_of(l);
-        GEODEC_PASS(geodec__reference_product(t->r->pool, &l->attn_gate, t->n, t->z, t->gating, err));
+        GEODEC_PASS(geodec__reference_queries(t, l, true, t->n, t->z, t->gating, err));
         for (int64_t i = 0; i < t->n * width; i++) {
             double slope;
             t->gated[i] = factor(t, t->gating[i / part], &slope) * t->mixed[i];
@@ -45,12 +45,13 @@ geodec_status geodec__reference_gate_jvp(const geodec__ref_tape *t, const geodec
                                          double *d_o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t n = t->n - t->first, width = l->o.cols, size = n * width, before = t->first * width;
+    const int64_t n = t->n - t->first, width = l->o.cols, size = n * width, before = t->first * width,
+                  rows = geodec__reference_gate_rows(l);
     double *dgating = NULL;
-    if (l->attn_gate.data) {
+    if (rows > 0) {
         const int64_t part = part_of(l);
-        GEODEC_NEW(dgating, k * n * l->attn_gate.rows);
-        GEODEC_TRY(geodec__reference_product(t->r->pool, &l->attn_gate, k * n, dz, dgating, err));
+        GEODEC_NEW(dgating, k * n * rows);
+        GEODEC_TRY(geodec__reference_queries(t, l, true, k * n, dz, dgating, err));
         for (int64_t i = 0; i < k * size; i++) {
             const int64_t at = before + i % size;
             double slope;
@@ -68,12 +69,13 @@ geodec_status geodec__reference_gate_vjp(const geodec__ref_tape *t, const geodec
                                          double *scratch, double *gz, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t n = t->n - t->first, width = l->o.cols, size = n * width, before = t->first * width;
+    const int64_t n = t->n - t->first, width = l->o.cols, size = n * width, before = t->first * width,
+                  rows = geodec__reference_gate_rows(l);
     double *ggating = NULL;
     if (l->mixed_norm.weight) geodec__reference_norm_vjp(n, &l->mixed_norm, before_norm(t, l) + before, k, go, go);
-    if (!l->attn_gate.data) return GEODEC_OK;
+    if (rows == 0) return GEODEC_OK;
     const int64_t part = part_of(l);
-    GEODEC_NEW(ggating, k * n * l->attn_gate.rows);
+    GEODEC_NEW(ggating, k * n * rows);
     for (int64_t i = 0; i < k * size; i += part) {
         const int64_t at = before + i % size;
         double slope;
@@ -81,8 +83,8 @@ geodec_status geodec__reference_gate_vjp(const geodec__ref_tape *t, const geodec
         ggating[i / part] = slope * geodec_blas_dot(part, go + i, t->mixed + at);
         for (int64_t j = i; j < i + part; j++) go[j] *= f;
     }
-    GEODEC_TRY(geodec__reference_product_vjp(t->r->pool, &l->attn_gate, k * n, ggating, scratch, err));
-    geodec__reference_add(k * n * l->attn_gate.cols, scratch, gz);
+    GEODEC_TRY(geodec__reference_queries_vjp(t, l, true, k * n, ggating, scratch, err));
+    geodec__reference_add(k * n * t->r->model->config.d_model, scratch, gz);
 done:
     geodec_mem_free(ggating);
     return st;

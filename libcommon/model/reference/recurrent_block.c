@@ -129,16 +129,3 @@ geodec_status geodec__reference_recurrent_tape(geodec__ref_tape *t, geodec_err *
             return geodec__reference_recurrent_create(&m->layer[i].recurrent, t->n, &t->recurrent, err);
     return GEODEC_OK;
 }
-
-geodec_status geodec__reference_recurrent_check(const geodec_model *m, geodec_err *err)
-{
-    const char *why = NULL;
-    for (int32_t i = 0; !why && i < m->config.n_layer; i++) {
-        const geodec__layer *l = &m->layer[i];
-        why = l->recurrent.how == GEODEC__MIXER_DECAY ? "decay recurrences"
-              : l->gated_query                        ? "gates among the queries"
-                                                      : NULL;
-    }
-    if (why) GEODEC_FAIL(GEODEC_UNSUPPORTED, "the float64 evaluation does not support %s of recurrent models", why);
-    return GEODEC_OK;
-}

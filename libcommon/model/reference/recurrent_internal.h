@@ -32,7 +32,5 @@ geodec_status geodec__reference_first_vjp(const geodec__ref_tape *t, const geode
                                           geodec_err *err) GEODEC_MUST_USE;
 /* The tape's room for recurrent layers. */
 geodec_status geodec__reference_recurrent_tape(geodec__ref_tape *t, geodec_err *err) GEODEC_MUST_USE;
-/* GEODEC_UNSUPPORTED for a recurrent model with parts that are not here yet. */
-geodec_status geodec__reference_recurrent_check(const geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

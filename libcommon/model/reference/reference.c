@@ -1,6 +1,6 @@
 /* Whole sequences through blocks and head. */
 #include "base/mem.h"
-#include "reference/recurrent_internal.h"
+#include "reference/reference_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,6 @@ geodec_status geodec_reference_create(const geodec_model *m, const geodec_refere
     if (m->low) GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support a cache of low rank");
     if (m->config.recur_period > 0)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support architecture '%s'", m->config.arch);
-    if (geodec__model_recurs(m)) GEODEC_TRY(geodec__reference_recurrent_check(m, err));
     if (m->factors) GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not read factored weights");
     if (m->config.d_inputs > 0)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support inputs of each layer");

@@ -165,6 +165,23 @@ geodec_status geodec__reference_head_jvp(const geodec_reference *r, int64_t m, c
 geodec_status geodec__reference_head_vjp(const geodec_reference *r, int64_t m, const double *x, const double *logits,
                                          int64_t k, const double *glogits, double *gx, geodec_err *err) GEODEC_MUST_USE;
 
+/* Rows of attention's queries and of its gate, which are 0 without a gate. */
+static inline int64_t geodec__reference_query_rows(const geodec__layer *l)
+{
+    return l->gated_query ? l->o.cols : l->q.rows;
+}
+static inline int64_t geodec__reference_gate_rows(const geodec__layer *l)
+{
+    return l->gated_query ? l->o.cols : l->attn_gate.data ? l->attn_gate.rows : 0;
+}
+
+/* y [n][rows] = W z of n rows, W the queries' matrix or the gate's, which may be parts of one (gated_query.c); and
+ * gz [n][d_model] = W' gy. */
+geodec_status geodec__reference_queries(const geodec__ref_tape *t, const geodec__layer *l, bool gate, int64_t n,
+                                        const double *z, double *y, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_queries_vjp(const geodec__ref_tape *t, const geodec__layer *l, bool gate, int64_t n,
+                                            double *gy, double *gz, geodec_err *err) GEODEC_MUST_USE;
+
 /* out[0 .. count-1]: zeroed arrays of size[i] values each, in one piece of memory; the caller frees out[0], which is
  * NULL before. */
 geodec_status geodec__reference_scratch(int count, const int64_t *size, double **out, geodec_err *err) GEODEC_MUST_USE;

@@ -91,7 +91,7 @@ static parts parts_of(const geodec_model *m)
         p.mixed_norm = p.mixed_norm || l->mixed_norm.weight;
         p.hidden_norm = p.hidden_norm || l->hidden_norm.weight;
         p.expert_input = p.expert_input || l->expert_norm.weight;
-        if (l->attn_gate.data) p.gate_rows = geodec__max(p.gate_rows, l->attn_gate.rows);
+        p.gate_rows = geodec__max(p.gate_rows, geodec__reference_gate_rows(l));
     }
     return p;
 }
