@@ -87,6 +87,7 @@ $(FUZZ_TARGETS:%=build/fuzz/keep-%): build/fuzz/keep-%: build/fuzz/fuzz-%
 # The same targets without libFuzzer: they run every file of a folder.
 FUZZ_REPLAYS := $(FUZZ_TARGETS:%=$(B)/fuzz/replay-%)
 $(B)/obj/tests/fuzz/%.o: CPPFLAGS_EXTRA := -Itests -Itests/unit
+-include $(FUZZ_TARGETS:%=$(B)/obj/tests/fuzz/fuzz_%.d) $(B)/obj/tests/fuzz/replay.d
 $(FUZZ_REPLAYS): $(B)/fuzz/replay-%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/obj/tests/fuzz/replay.o $(LAB_A) $(LIB_A)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)

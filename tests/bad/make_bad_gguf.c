@@ -62,7 +62,7 @@ static void wrong_models(void)
     MODEL("missing-scores", s.skip = "tokenizer.ggml.scores");
     MODEL("missing-types", s.skip = "tokenizer.ggml.token_type");
     MODEL("text-for-number", s.retype = "llama.block_count");
-    MODEL("unknown-architecture", s.architecture = "mamba");
+    MODEL("unknown-architecture", s.architecture = "rwkv7");
     MODEL("unknown-tokenizer", s.tokenizer = "bert");
     MODEL("missing-embedding", s.skip = "token_embd.weight");
     MODEL("missing-tensor", s.skip = "blk.1.ffn_up.weight");

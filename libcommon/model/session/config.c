@@ -382,6 +382,7 @@ static geodec_status refuse_features(geodec__keys *k, const geodec_model_config 
         {false, {1, 1}, {"attention.causal"}},
         {a->parallel != GEODEC__SEQUENTIAL, {0, 0}, {"use_parallel_residual"}},
         {a->clamped, {0, 0}, {"attention.clamp_kqv"}},
+        {a->windows != GEODEC__NEVER, {0, 0}, {"attention.sliding_window"}},
         {a->alibi != 0, {0, 0}, {"attention.max_alibi_bias"}},
         {a->temperature != GEODEC__TEMPERATURE_NONE, {0, 0}, {"attention.temperature_scale"}},
         {a->attn_scale != 0, {0, 1}, {"attention.output_scale"}},
@@ -517,8 +518,9 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
                         i);
         if (hybrid) continue;
         if (l->n_head == 0 || l->n_kv_head == 0 || l->n_head % l->n_kv_head)
-            GEODEC_FAIL(GEODEC_FORMAT, "%s: layer %d has %d heads of queries and %d of keys", k.path, i, l->n_head,
-                        l->n_kv_head);
+            GEODEC_FAIL(GEODEC_FORMAT,
+                        "%s: key '%s.attention.head_count_kv': layer %d has %d heads of queries and %d of keys", k.path,
+                        a->name, i, l->n_head, l->n_kv_head);
         if (c->n_expert == 0 && l->d_ff == 0 && !hybrid)
             GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: layer %d has no feed-forward", k.path, i);
     }

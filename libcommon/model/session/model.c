@@ -53,7 +53,7 @@ static geodec_status from_parts(geodec_gguf *g, geodec_store *store, geodec__tri
     if (integers)
         GEODEC_TRY(read_integers(m, o, err));
     else
-        GEODEC_TRY_MSG(geodec__weights_bind(m, err), "%s", path);
+        GEODEC_TRY(geodec__weights_bind(m, err));
     const char *slash = strrchr(path, '/');
     m->name = slash ? slash + 1 : path;
     if (geodec_gguf_has(g, "general.name")) GEODEC_TRY(geodec_gguf_get_str(g, "general.name", &m->name, err));

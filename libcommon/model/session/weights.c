@@ -516,14 +516,13 @@ static geodec_status check_store(const geodec_model *m, geodec_err *err)
     return GEODEC_OK;
 }
 
-geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
+/* Room for the layers. Before memory is allocated by their number, the file must have that many tensors. */
+static geodec_status new_layers(geodec_model *m, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_model_config *c = &m->config;
-    geodec__binder b = {.g = m->gguf, .arch = geodec__arch_find(c->arch), .c = c, .store = m->store, .err = err};
+    const geodec_model_config *c = &m->config;
     const geodec_gguf_tensor *embedding = geodec_gguf_find(m->gguf, "token_embd.weight");
-    /* before memory is allocated by these numbers, check that the file has that many tensors */
-    const int64_t least = b.arch->mixer != GEODEC__MIXER_NONE ? 3 : 6; /* tensors of a block */
+    const int64_t least = geodec__arch_find(c->arch)->mixer != GEODEC__MIXER_NONE ? 3 : 6; /* tensors of a block */
     if (geodec_gguf_n_tensors(m->gguf) < 2 + least * (int64_t)c->n_layer)
         GEODEC_THROW(GEODEC_FORMAT, "key '%s.block_count': %d blocks need more than the %lld tensors present", c->arch,
                      c->n_layer, (long long)geodec_gguf_n_tensors(m->gguf));
@@ -533,6 +532,15 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
                      (long long)embedding->dim[0], c->d_model);
     if (m->store) GEODEC_TRY(check_store(m, err));
     GEODEC_NEW(m->layer, c->n_layer);
+done:
+    return st;
+}
+
+static geodec_status bind_all(geodec_model *m, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_model_config *c = &m->config;
+    geodec__binder b = {.g = m->gguf, .arch = geodec__arch_find(c->arch), .c = c, .store = m->store, .err = err};
     GEODEC_TRY(new_places(&b, m, err));
     GEODEC_TRY(geodec__bind_matrices(&b, -1, "token_embd.weight", c->d_model, c->n_vocab, 1, &m->embedding));
     GEODEC_TRY(geodec__bind_stream_norm(&b, -1, b.arch->output_norm, "output_norm", &m->output_norm));
@@ -548,7 +556,6 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
     if (!c->tied) GEODEC_TRY(geodec__bind_matrices(&b, -1, "output.weight", c->d_model, c->n_vocab, 1, &m->head));
     GEODEC_TRY(geodec__bind_vector(&b, geodec__bind_presence(b.arch, "/output.bias"), -1, "output.bias", c->n_vocab,
                                    &m->head_bias));
-    GEODEC_TRY(geodec__config_layers(m->gguf, c, m->layer, err));
     if (c->d_inputs > 0) {
         const int64_t all = (int64_t)c->n_layer * c->d_inputs;
         GEODEC_TRY(geodec__bind_matrices(&b, -1, "per_layer_token_embd.weight", all, c->n_vocab, 1, &m->inputs.table));
@@ -579,6 +586,15 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
 done:
     geodec_mem_free(b.bound);
     return st;
+}
+
+geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
+{
+    const char *path = geodec_gguf_path(m->gguf);
+    GEODEC_PASS_MSG(new_layers(m, err), "%s", path);
+    GEODEC_PASS(geodec__config_layers(m->gguf, &m->config, m->layer, err));
+    GEODEC_PASS_MSG(bind_all(m, err), "%s", path);
+    return GEODEC_OK;
 }
 
 bool geodec__model_recurs(const geodec_model *m)
