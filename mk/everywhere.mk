@@ -10,7 +10,7 @@ EVERYWHERE_OPT ?= -O2
 EVERYWHERE_PROGRAM ?= hash
 EVERYWHERE_D := build/everywhere/$(EVERYWHERE)
 # Of the folders base, io and model only what the programs need.
-EVERYWHERE_BELOW := $(patsubst %,libcommon/core/base/%.c,control_group cpu err f16 f16_avx2 finite mapped mem memory_limit pool rng sha256 status topology) \
+EVERYWHERE_BELOW := $(patsubst %,libcommon/core/base/%.c,arena control_group cpu err f16 f16_avx2 finite mapped mem memory_limit pool rng sha256 status topology) \
   $(patsubst %,libcommon/core/io/%.c,atomic digests file inputs) $(filter-out libcommon/model/gguf/quantize%,$(wildcard libcommon/model/gguf/*.c)) \
   $(wildcard libcommon/model/integer/fixed/*.c libcommon/model/integer/engine/*.c)
 EVERYWHERE_SRCS_hash := libcommon/model/kernels/settings.c

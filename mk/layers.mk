@@ -88,7 +88,7 @@ DEPS_of = $(call reversed,$(foreach r,$($(firstword $(subst /, ,$1))_USES) $(USE
 $(foreach f,$(FOLDERS),$(eval DEPS_$f := $(call DEPS_of,$f)))
 
 # Private headers that other folders of the library may include; they are not installed.
-SHARED_INTERNAL := gguf/code_books_internal.h gguf/order_internal.h gguf/trits_internal.h integer/engine/product_internal.h integer/engine/rows_internal.h base/cpu_internal.h base/extremes_internal.h base/lanes_internal.h base/names_internal.h base/simd_internal.h base/unroll_internal.h base/vec_internal.h io/h5_internal.h \
+SHARED_INTERNAL := gguf/code_books_internal.h gguf/order_internal.h gguf/trits_internal.h integer/engine/product_internal.h integer/engine/rows_internal.h base/arena_internal.h base/cpu_internal.h base/extremes_internal.h base/lanes_internal.h base/names_internal.h base/simd_internal.h base/unroll_internal.h base/vec_internal.h io/h5_internal.h \
   kernels/columns_internal.h kernels/isa_internal.h kernels/kernels_internal.h kernels/matrix_internal.h kernels/panels_internal.h kernels/products_internal.h session/weights_internal.h session/arch_internal.h \
   lab/harness/kernels_internal.h fisher/kl_internal.h
 # The public headers: those that are installed. geodec.h includes all others.

@@ -95,7 +95,7 @@ static int64_t find(const jinja_text *t, const jinja_text *word, int64_t from)
     return -1;
 }
 
-static geodec_status replace(jinja_arena *a, const jinja_text *t, const jinja_text *old, const jinja_text *new_,
+static geodec_status replace(geodec__arena *a, const jinja_text *t, const jinja_text *old, const jinja_text *new_,
                              int64_t most, jinja_text *out, geodec_err *err)
 {
     jinja_text all = {"", 0, NULL};
@@ -113,7 +113,7 @@ static geodec_status replace(jinja_arena *a, const jinja_text *t, const jinja_te
 
 typedef enum letters { UPPER, LOWER, TITLE, CAPITAL } letters;
 
-static geodec_status change_case(jinja_arena *a, const jinja_text *t, letters how, jinja_text *out, geodec_err *err)
+static geodec_status change_case(geodec__arena *a, const jinja_text *t, letters how, jinja_text *out, geodec_err *err)
 {
     char *s;
     if (!is_ascii(t)) GEODEC_FAIL(GEODEC_UNSUPPORTED, "upper or lower case of letters beyond ASCII");
@@ -129,7 +129,7 @@ static geodec_status change_case(jinja_arena *a, const jinja_text *t, letters ho
     return GEODEC_OK;
 }
 
-static geodec_status add_part(jinja_arena *a, jinja_value *list, int64_t *room, jinja_text part, geodec_err *err)
+static geodec_status add_part(geodec__arena *a, jinja_value *list, int64_t *room, jinja_text part, geodec_err *err)
 {
     if (list->u.list.n == *room) {
         jinja_value *more;
@@ -142,7 +142,7 @@ static geodec_status add_part(jinja_arena *a, jinja_value *list, int64_t *room, 
     return GEODEC_OK;
 }
 
-static geodec_status split(jinja_arena *a, const jinja_text *t, const jinja_args *args, jinja_value *out,
+static geodec_status split(geodec__arena *a, const jinja_text *t, const jinja_args *args, jinja_value *out,
                            geodec_err *err)
 {
     const jinja_value *by = geodec__jinja_arg(args, 0, "sep"), *limit = geodec__jinja_arg(args, 1, "maxsplit");
@@ -193,7 +193,7 @@ static geodec_status has_end(const jinja_text *t, const jinja_value *word, bool 
     return GEODEC_OK;
 }
 
-static geodec_status join(jinja_arena *a, const jinja_value *list, const jinja_text *between, jinja_text *out,
+static geodec_status join(geodec__arena *a, const jinja_value *list, const jinja_text *between, jinja_text *out,
                           geodec_err *err)
 {
     jinja_value items;
@@ -233,7 +233,7 @@ bool geodec__jinja_has_method(const jinja_value *v, const char *name)
     return false;
 }
 
-static geodec_status pairs(jinja_arena *a, const jinja_value *v, int what, jinja_value *out, geodec_err *err)
+static geodec_status pairs(geodec__arena *a, const jinja_value *v, int what, jinja_value *out, geodec_err *err)
 {
     GEODEC_PASS(geodec__jinja_list(a, v->u.dict->n, out, err));
     for (int64_t i = 0; i < v->u.dict->n; i++) {
@@ -251,7 +251,7 @@ static geodec_status pairs(jinja_arena *a, const jinja_value *v, int what, jinja
     return GEODEC_OK;
 }
 
-static geodec_status text_method(jinja_arena *a, const char *name, const jinja_text *t, const jinja_args *args,
+static geodec_status text_method(geodec__arena *a, const char *name, const jinja_text *t, const jinja_args *args,
                                  jinja_value *out, geodec_err *err)
 {
     const jinja_value *first = geodec__jinja_arg(args, 0, "chars");
@@ -305,7 +305,7 @@ static geodec_status text_method(jinja_arena *a, const char *name, const jinja_t
     return replace(a, t, x, y, count && count->sort == J_INT ? count->u.i : -1, to, err);
 }
 
-geodec_status geodec__jinja_method(jinja_arena *a, const char *name, const jinja_value *v, const jinja_args *args,
+geodec_status geodec__jinja_method(geodec__arena *a, const char *name, const jinja_value *v, const jinja_args *args,
                                    jinja_value *out, geodec_err *err)
 {
     if (v->sort == J_STR) return text_method(a, name, &v->u.text, args, out, err);
@@ -322,7 +322,7 @@ geodec_status geodec__jinja_method(jinja_arena *a, const char *name, const jinja
 
 /* ---- tests ------------------------------------------------------------------------------------------------------ */
 
-geodec_status geodec__jinja_test(jinja_arena *a, const char *name, const jinja_value *v, const jinja_args *args,
+geodec_status geodec__jinja_test(geodec__arena *a, const char *name, const jinja_value *v, const jinja_args *args,
                                  bool *out, geodec_err *err)
 {
     const jinja_value *x = geodec__jinja_arg(args, 0, "other");
@@ -377,7 +377,7 @@ static jinja_value member(const jinja_value *v, const jinja_value *name)
 }
 
 /* selectattr, rejectattr (by attribute) and select, reject: the arguments behind are a test and its own. */
-static geodec_status choose(jinja_arena *a, const jinja_value *v, const jinja_args *args, bool attribute, bool keep,
+static geodec_status choose(geodec__arena *a, const jinja_value *v, const jinja_args *args, bool attribute, bool keep,
                             jinja_value *out, geodec_err *err)
 {
     jinja_value items;
@@ -407,7 +407,7 @@ static geodec_status choose(jinja_arena *a, const jinja_value *v, const jinja_ar
     return GEODEC_OK;
 }
 
-static geodec_status map(jinja_arena *a, const jinja_value *v, const jinja_args *args, jinja_value *out,
+static geodec_status map(geodec__arena *a, const jinja_value *v, const jinja_args *args, jinja_value *out,
                          geodec_err *err)
 {
     jinja_value items;
@@ -432,7 +432,7 @@ static geodec_status map(jinja_arena *a, const jinja_value *v, const jinja_args 
     return GEODEC_OK;
 }
 
-static geodec_status indent(jinja_arena *a, const jinja_text *t, const jinja_args *args, jinja_text *out,
+static geodec_status indent(geodec__arena *a, const jinja_text *t, const jinja_args *args, jinja_text *out,
                             geodec_err *err)
 {
     const jinja_value *w = geodec__jinja_arg(args, 0, "width"), *first = geodec__jinja_arg(args, 1, "first"),
@@ -491,7 +491,7 @@ static geodec_status to_number(const jinja_value *v, bool whole, jinja_value *ou
     return GEODEC_OK;
 }
 
-static geodec_status list_filter(jinja_arena *a, const char *name, const jinja_value *v, const jinja_args *args,
+static geodec_status list_filter(geodec__arena *a, const char *name, const jinja_value *v, const jinja_args *args,
                                  jinja_value *out, geodec_err *err)
 {
     jinja_value items;
@@ -522,7 +522,7 @@ static geodec_status list_filter(jinja_arena *a, const char *name, const jinja_v
     return GEODEC_OK;
 }
 
-static geodec_status text_filter(jinja_arena *a, const char *name, const jinja_value *v, const jinja_args *args,
+static geodec_status text_filter(geodec__arena *a, const char *name, const jinja_value *v, const jinja_args *args,
                                  jinja_value *out, geodec_err *err)
 {
     static const char *const as_methods[] = {"upper", "lower", "title", "capitalize", "replace"};
@@ -537,7 +537,7 @@ static geodec_status text_filter(jinja_arena *a, const char *name, const jinja_v
     return list_filter(a, name, v, args, out, err);
 }
 
-geodec_status geodec__jinja_filter(jinja_arena *a, const char *name, const jinja_value *v, const jinja_args *args,
+geodec_status geodec__jinja_filter(geodec__arena *a, const char *name, const jinja_value *v, const jinja_args *args,
                                    jinja_value *out, geodec_err *err)
 {
     const jinja_value *x = geodec__jinja_arg(args, 0, NULL);

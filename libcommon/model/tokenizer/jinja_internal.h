@@ -3,22 +3,16 @@
 #ifndef GEODEC_TOKENIZER_JINJA_INTERNAL_H
 #define GEODEC_TOKENIZER_JINJA_INTERNAL_H
 
+#include "base/arena_internal.h"
 #include "tokenizer/jinja.h"
 
 #include <stdbool.h>
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
-typedef struct jinja_arena {
-    struct jinja_page *page;
-    int64_t bytes, limit;
-} jinja_arena;
-/* Zeroed memory, or NULL: beyond the limit, or out of memory. */
-void *geodec__jinja_new(jinja_arena *a, int64_t n, size_t size);
-void geodec__jinja_free(jinja_arena *a);
 #define JINJA_NEW(a, p, n)                                                                                             \
     do {                                                                                                               \
-        (p) = geodec__jinja_new((a), (n), sizeof *(p));                                                                \
+        (p) = geodec__arena_new((a), (n), sizeof *(p));                                                                \
         if (!(p)) GEODEC_FAIL(GEODEC_LIMIT, "the template needs more than %lld bytes", (long long)(a)->limit);         \
     } while (0)
 
@@ -68,21 +62,22 @@ static inline jinja_value jinja_int(int64_t v) { return (jinja_value){.sort = J_
 static inline jinja_value jinja_float(double v) { return (jinja_value){.sort = J_FLOAT, .u.f = v}; }
 bool geodec__jinja_truth(const jinja_value *v);
 bool geodec__jinja_equal(const jinja_value *a, const jinja_value *b);
-geodec_status geodec__jinja_dict(jinja_arena *a, jinja_value *out, geodec_err *err);
-geodec_status geodec__jinja_put(jinja_arena *a, jinja_value *dict, jinja_value key, jinja_value value, geodec_err *err);
+geodec_status geodec__jinja_dict(geodec__arena *a, jinja_value *out, geodec_err *err);
+geodec_status geodec__jinja_put(geodec__arena *a, jinja_value *dict, jinja_value key, jinja_value value,
+                                geodec_err *err);
 /* NULL: no such key. */
 jinja_value *geodec__jinja_get(const jinja_value *dict, const jinja_value *key);
-geodec_status geodec__jinja_list(jinja_arena *a, int64_t n, jinja_value *out, geodec_err *err);
-geodec_status geodec__jinja_concat(jinja_arena *a, const jinja_text *x, const jinja_text *y, jinja_text *out,
+geodec_status geodec__jinja_list(geodec__arena *a, int64_t n, jinja_value *out, geodec_err *err);
+geodec_status geodec__jinja_concat(geodec__arena *a, const jinja_text *x, const jinja_text *y, jinja_text *out,
                                    geodec_err *err);
 jinja_text geodec__jinja_part(const jinja_text *t, int64_t from, int64_t to);
 /* As str() of Python prints it. */
-geodec_status geodec__jinja_print(jinja_arena *a, const jinja_value *v, jinja_text *out, geodec_err *err);
+geodec_status geodec__jinja_print(geodec__arena *a, const jinja_value *v, jinja_text *out, geodec_err *err);
 /* As json.dumps(.., ensure_ascii=False); indent < 0: on one line. */
-geodec_status geodec__jinja_json(jinja_arena *a, const jinja_value *v, int64_t indent, jinja_text *out,
+geodec_status geodec__jinja_json(geodec__arena *a, const jinja_value *v, int64_t indent, jinja_text *out,
                                  geodec_err *err);
 /* Items of a list, keys of a dict, characters of a text. */
-geodec_status geodec__jinja_items(jinja_arena *a, const jinja_value *v, jinja_value *out, geodec_err *err);
+geodec_status geodec__jinja_items(geodec__arena *a, const jinja_value *v, jinja_value *out, geodec_err *err);
 
 typedef struct jinja_args {
     jinja_value *v; /* [n] positional */
@@ -94,11 +89,11 @@ typedef struct jinja_args {
 /* Argument `at` or named `name`; NULL if neither is given. */
 const jinja_value *geodec__jinja_arg(const jinja_args *args, int64_t at, const char *name);
 /* GEODEC_UNSUPPORTED: no such filter, test or method here. */
-geodec_status geodec__jinja_filter(jinja_arena *a, const char *name, const jinja_value *v, const jinja_args *args,
+geodec_status geodec__jinja_filter(geodec__arena *a, const char *name, const jinja_value *v, const jinja_args *args,
                                    jinja_value *out, geodec_err *err);
-geodec_status geodec__jinja_test(jinja_arena *a, const char *name, const jinja_value *v, const jinja_args *args,
+geodec_status geodec__jinja_test(geodec__arena *a, const char *name, const jinja_value *v, const jinja_args *args,
                                  bool *out, geodec_err *err);
-geodec_status geodec__jinja_method(jinja_arena *a, const char *name, const jinja_value *v, const jinja_args *args,
+geodec_status geodec__jinja_method(geodec__arena *a, const char *name, const jinja_value *v, const jinja_args *args,
                                    jinja_value *out, geodec_err *err);
 bool geodec__jinja_has_method(const jinja_value *v, const char *name);
 
@@ -151,7 +146,7 @@ struct jinja_node {
 };
 
 struct geodec_jinja {
-    jinja_arena arena;
+    geodec__arena arena;
     jinja_node *body;
 };
 
@@ -177,9 +172,9 @@ typedef struct jinja_token {
     double f;
 } jinja_token;
 /* The tokens of a template, the last one T_EOF. */
-geodec_status geodec__jinja_lex(jinja_arena *a, const char *text, int64_t n, jinja_token **out, int64_t *count,
+geodec_status geodec__jinja_lex(geodec__arena *a, const char *text, int64_t n, jinja_token **out, int64_t *count,
                                 geodec_err *err);
-geodec_status geodec__jinja_parse(jinja_arena *a, const jinja_token *token, int64_t n, jinja_node **out,
+geodec_status geodec__jinja_parse(geodec__arena *a, const jinja_token *token, int64_t n, jinja_node **out,
                                   geodec_err *err);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 typedef struct lexer {
-    jinja_arena *arena;
+    geodec__arena *arena;
     const char *p, *end, *begin;
     int line;
     jinja_token *token;
@@ -202,7 +202,7 @@ static geodec_status take_inside(lexer *x, char close, bool *trimmed, bool *plus
     }
 }
 
-geodec_status geodec__jinja_lex(jinja_arena *a, const char *text, int64_t n, jinja_token **out, int64_t *count,
+geodec_status geodec__jinja_lex(geodec__arena *a, const char *text, int64_t n, jinja_token **out, int64_t *count,
                                 geodec_err *err)
 {
     char *plain;

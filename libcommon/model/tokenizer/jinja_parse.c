@@ -3,7 +3,7 @@
 #include <string.h>
 
 typedef struct parser {
-    jinja_arena *arena;
+    geodec__arena *arena;
     const jinja_token *t;
     int depth;
 } parser;
@@ -563,7 +563,7 @@ static geodec_status body(parser *p, const char *const *ends, jinja_node **out, 
     return GEODEC_OK;
 }
 
-geodec_status geodec__jinja_parse(jinja_arena *a, const jinja_token *token, int64_t n, jinja_node **out,
+geodec_status geodec__jinja_parse(geodec__arena *a, const jinja_token *token, int64_t n, jinja_node **out,
                                   geodec_err *err)
 {
     parser p = {.arena = a, .t = token};

@@ -19,7 +19,7 @@ typedef struct scope {
 typedef enum flow { GO, BREAK, CONTINUE } flow;
 
 typedef struct runner {
-    jinja_arena *a;
+    geodec__arena *a;
     scope *scope, *globals;
     flow flow;
     int depth;
@@ -681,7 +681,7 @@ done:
 void geodec_jinja_free(geodec_jinja *t)
 {
     if (!t) return;
-    geodec__jinja_free(&t->arena);
+    geodec__arena_free(&t->arena);
     geodec_mem_free(t);
 }
 
@@ -707,7 +707,7 @@ geodec_status geodec_jinja_render(const geodec_jinja *t, const geodec_jinja_cont
                                   unsigned char **mark, size_t *n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    jinja_arena arena = {.limit = GEODEC_JINJA_MEMORY};
+    geodec__arena arena = {.limit = GEODEC_JINJA_MEMORY};
     scope globals = {0};
     runner r = {.a = &arena, .scope = &globals, .globals = &globals};
     jinja_value messages, none = {.sort = J_NONE};
@@ -729,7 +729,7 @@ geodec_status geodec_jinja_render(const geodec_jinja *t, const geodec_jinja_cont
     GEODEC_MOVE(*text, s);
     GEODEC_MOVE(*mark, m);
 done:
-    geodec__jinja_free(&arena);
+    geodec__arena_free(&arena);
     GEODEC_FREE(s, m);
     return st;
 }

@@ -7,51 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- memory ----------------------------------------------------------------------------------------------------- */
-
-struct jinja_page {
-    struct jinja_page *next;
-    int64_t used, room;
-    char *data;
-};
-
-enum { PAGE = 1 << 16, ALIGN = 16 };
-
-void *geodec__jinja_new(jinja_arena *a, int64_t n, size_t size)
-{
-    int64_t bytes;
-    if (n < 1) n = 1;
-    if (geodec_mem_mul(n, (int64_t)size, &bytes) != 0 || bytes > a->limit - a->bytes - ALIGN) return NULL;
-    bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    if (!a->page || bytes > a->page->room - a->page->used) {
-        struct jinja_page *page = geodec_mem_new(1, sizeof *page);
-        if (!page) return NULL;
-        page->room = bytes > PAGE ? bytes : PAGE;
-        page->data = geodec_mem_new(page->room, 1);
-        if (!page->data) {
-            geodec_mem_free(page);
-            return NULL;
-        }
-        page->next = a->page;
-        a->page = page;
-    }
-    void *const p = a->page->data + a->page->used;
-    a->page->used += bytes;
-    a->bytes += bytes;
-    return p;
-}
-
-void geodec__jinja_free(jinja_arena *a)
-{
-    while (a->page) {
-        struct jinja_page *next = a->page->next;
-        geodec_mem_free(a->page->data);
-        geodec_mem_free(a->page);
-        a->page = next;
-    }
-    a->bytes = 0;
-}
-
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 
 jinja_value geodec__jinja_str(const char *s, int64_t n, const unsigned char *mark)
@@ -117,7 +72,7 @@ bool geodec__jinja_equal(const jinja_value *a, const jinja_value *b)
     }
 }
 
-geodec_status geodec__jinja_dict(jinja_arena *a, jinja_value *out, geodec_err *err)
+geodec_status geodec__jinja_dict(geodec__arena *a, jinja_value *out, geodec_err *err)
 {
     *out = (jinja_value){.sort = J_DICT};
     JINJA_NEW(a, out->u.dict, 1);
@@ -131,7 +86,8 @@ jinja_value *geodec__jinja_get(const jinja_value *dict, const jinja_value *key)
     return NULL;
 }
 
-geodec_status geodec__jinja_put(jinja_arena *a, jinja_value *dict, jinja_value key, jinja_value value, geodec_err *err)
+geodec_status geodec__jinja_put(geodec__arena *a, jinja_value *dict, jinja_value key, jinja_value value,
+                                geodec_err *err)
 {
     jinja_value *there = geodec__jinja_get(dict, &key);
     if (there) {
@@ -150,7 +106,7 @@ geodec_status geodec__jinja_put(jinja_arena *a, jinja_value *dict, jinja_value k
     return GEODEC_OK;
 }
 
-geodec_status geodec__jinja_list(jinja_arena *a, int64_t n, jinja_value *out, geodec_err *err)
+geodec_status geodec__jinja_list(geodec__arena *a, int64_t n, jinja_value *out, geodec_err *err)
 {
     *out = (jinja_value){.sort = J_LIST};
     JINJA_NEW(a, out->u.list.item, n);
@@ -160,7 +116,7 @@ geodec_status geodec__jinja_list(jinja_arena *a, int64_t n, jinja_value *out, ge
 
 /* ---- texts ------------------------------------------------------------------------------------------------------ */
 
-geodec_status geodec__jinja_concat(jinja_arena *a, const jinja_text *x, const jinja_text *y, jinja_text *out,
+geodec_status geodec__jinja_concat(geodec__arena *a, const jinja_text *x, const jinja_text *y, jinja_text *out,
                                    geodec_err *err)
 {
     char *s;
@@ -190,7 +146,7 @@ jinja_text geodec__jinja_part(const jinja_text *t, int64_t from, int64_t to)
 
 /* A text under construction. */
 typedef struct builder {
-    jinja_arena *a;
+    geodec__arena *a;
     char *s;
     unsigned char *mark;
     int64_t n, room;
@@ -319,7 +275,7 @@ static geodec_status put_value(builder *b, const jinja_value *v, const style *s,
     return GEODEC_OK;
 }
 
-geodec_status geodec__jinja_print(jinja_arena *a, const jinja_value *v, jinja_text *out, geodec_err *err)
+geodec_status geodec__jinja_print(geodec__arena *a, const jinja_value *v, jinja_text *out, geodec_err *err)
 {
     builder b = {.a = a};
     *out = (jinja_text){"", 0, NULL};
@@ -333,7 +289,8 @@ geodec_status geodec__jinja_print(jinja_arena *a, const jinja_value *v, jinja_te
     return GEODEC_OK;
 }
 
-geodec_status geodec__jinja_json(jinja_arena *a, const jinja_value *v, int64_t indent, jinja_text *out, geodec_err *err)
+geodec_status geodec__jinja_json(geodec__arena *a, const jinja_value *v, int64_t indent, jinja_text *out,
+                                 geodec_err *err)
 {
     builder b = {.a = a};
     GEODEC_PASS(put_value(&b, v, &(style){.json = true, .indent = indent}, 0, err));
@@ -349,7 +306,7 @@ static int64_t character(const jinja_text *t, int64_t at)
     return n;
 }
 
-geodec_status geodec__jinja_items(jinja_arena *a, const jinja_value *v, jinja_value *out, geodec_err *err)
+geodec_status geodec__jinja_items(geodec__arena *a, const jinja_value *v, jinja_value *out, geodec_err *err)
 {
     if (v->sort == J_LIST) {
         *out = *v;
