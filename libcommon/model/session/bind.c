@@ -1,7 +1,7 @@
 /* Tensors of a file by their names: what a row of the table says of them, their shapes, matrices, vectors and norms. */
+#include "base/finite.h"
 #include "session/bind_internal.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,6 +70,40 @@ geodec_status geodec__bind_matrices(geodec__binder *b, int32_t layer, const char
     return GEODEC_OK;
 }
 
+geodec_status geodec__bind_experts(const geodec__binder *b, const uint8_t ***out)
+{
+    geodec_err *err = b->err;
+    *out = geodec__arena_new(b->arena, geodec__pad(b->c->n_expert), sizeof **out);
+    if (!*out) GEODEC_FAIL(GEODEC_NOMEM, "no memory for the places of %d experts", b->c->n_expert);
+    return GEODEC_OK;
+}
+
+geodec_status geodec__bind_floats(const geodec__binder *b, int64_t n, float **out)
+{
+    geodec_err *err = b->err;
+    *out = geodec__arena_new(b->arena, geodec__pad(n), sizeof **out);
+    if (!*out) GEODEC_FAIL(GEODEC_NOMEM, "no memory for a vector of %lld numbers", (long long)n);
+    return GEODEC_OK;
+}
+
+geodec_status geodec__bind_values(const geodec__binder *b, const geodec_gguf_tensor *t, int64_t n, int64_t count,
+                                  const float **out)
+{
+    geodec_err *err = b->err;
+    const geodec_ggml_traits *type = geodec_ggml_traits_of(t->type);
+    const int64_t row = geodec__pad(n), bytes = (int64_t)geodec_ggml_bytes(type, n);
+    float *x;
+    GEODEC_PASS(geodec__bind_floats(b, row * count, &x));
+    for (int64_t i = 0; i < count; i++) type->decode((const uint8_t *)t->data + i * bytes, x + i * row, n);
+    const int64_t bad = geodec_finite_first_not_f32(x, row * count);
+    if (bad >= 0)
+        GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': value %lld is not finite", t->name,
+                    (long long)(bad / row * n + bad % row));
+    *out = x;
+    geodec__bind_mark(b, t);
+    return GEODEC_OK;
+}
+
 /* Decoded to float32. A missing one stays NULL unless it is required. */
 geodec_status geodec__bind_vector(geodec__binder *b, geodec__presence presence, int32_t layer, const char *suffix,
                                   int64_t n, const float **out)
@@ -81,14 +115,7 @@ geodec_status geodec__bind_vector(geodec__binder *b, geodec__presence presence, 
         return GEODEC_OK;
     }
     GEODEC_PASS(geodec__bind_shape(b, t, n, 1, 1, err));
-    geodec_ggml_traits_of(t->type)->decode(t->data, b->vector_at, n);
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(b->vector_at[i]))
-            GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': value %lld is not finite", b->name, (long long)i);
-    *out = b->vector_at;
-    b->vector_at += geodec__pad(n);
-    geodec__bind_mark(b, t);
-    return GEODEC_OK;
+    return geodec__bind_values(b, t, n, 1, out);
 }
 
 /* Whether a name is among those of a list, apart by blanks. */
@@ -129,12 +156,7 @@ geodec_status geodec__bind_rows(geodec__binder *b, geodec__presence p, int32_t l
     const geodec_gguf_tensor *t = p == GEODEC__NEVER ? NULL : geodec__bind_find(b, layer, suffix);
     if (!t) return p == GEODEC__ALWAYS ? geodec__bind_missing(b) : GEODEC_OK;
     GEODEC_PASS(geodec__bind_shape(b, t, n, count, 1, err));
-    const geodec_ggml_traits *type = geodec_ggml_traits_of(t->type);
-    *out = b->vector_at;
-    for (int64_t i = 0; i < count; i++, b->vector_at += geodec__pad(n))
-        type->decode((const uint8_t *)t->data + i * (int64_t)geodec_ggml_bytes(type, n), b->vector_at, n);
-    geodec__bind_mark(b, t);
-    return GEODEC_OK;
+    return geodec__bind_values(b, t, n, count, out);
 }
 
 /* The norm `name` of rows of `width` numbers, of heads of `head` (0: of none): one vector for the row, one for every
@@ -158,25 +180,19 @@ geodec_status geodec__bind_norm(geodec__binder *b, geodec__presence presence, bo
         if (head > 0 && t->dim[0] != width) n.part = (int32_t)head;
         if (n.each && t->dim[0] == 1) { /* a factor for each head */
             const float *factor = NULL;
-            GEODEC_PASS(geodec__bind_rows(b, presence, layer, suffix, 1, heads, &factor));
-            float *weight = b->vector_at;
-            for (int64_t i = 0; i < width; i++) weight[i] = factor[i / head * geodec__pad(1)];
+            float *weight;
+            GEODEC_PASS(geodec__bind_shape(b, t, 1, heads, 1, err));
+            GEODEC_PASS(geodec__bind_values(b, t, heads, 1, &factor));
+            GEODEC_PASS(geodec__bind_floats(b, width, &weight));
+            for (int64_t i = 0; i < width; i++) weight[i] = factor[i / head];
             n.weight = weight;
-            b->vector_at += geodec__pad(width);
         } else if (n.each) {
             GEODEC_PASS(geodec__bind_shape(b, t, head, heads, 1, err));
-            float *weight = b->vector_at;
-            geodec_ggml_traits_of(t->type)->decode(t->data, weight, width);
-            n.weight = weight;
-            b->vector_at += geodec__pad(width);
-            geodec__bind_mark(b, t);
+            GEODEC_PASS(geodec__bind_values(b, t, width, 1, &n.weight));
         } else {
             GEODEC_PASS(geodec__bind_vector(b, presence, layer, suffix, n.part, &n.weight));
         }
-        (void)snprintf(suffix, sizeof suffix, "%s.bias", name);
-        GEODEC_PASS(geodec__bind_vector(
-            b, geodec__bind_presence(b->arch, suffix) == GEODEC__ALWAYS ? GEODEC__ALWAYS : GEODEC__MAYBE, layer, suffix,
-            n.part, &n.bias));
+        GEODEC_PASS(geodec__bind_bias(b, layer, name, n.part, &n.bias));
     } else if (presence == GEODEC__ALWAYS && !plain) {
         GEODEC_PASS(geodec__bind_missing(b));
     }

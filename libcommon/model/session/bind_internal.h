@@ -18,8 +18,7 @@ typedef struct geodec__binder {
     const geodec_model_config *c;
     const geodec_store *store; /* the experts' matrices are described there; NULL: in the file's tensors */
     const float *ones;         /* in place of weights */
-    float *vector_at;          /* next free vector */
-    const uint8_t **expert_at; /* next free slot of an expert */
+    geodec__arena *arena;      /* of the model: vectors, and places of experts */
     bool *bound;               /* [tensors] that were bound */
     geodec_err *err;
     char name[GEODEC__BIND_NAME]; /* name of the current tensor */
@@ -37,6 +36,13 @@ geodec_status geodec__bind_shape(const geodec__binder *b, const geodec_gguf_tens
 /* cols inputs, rows outputs, count matrices in one tensor (experts; 1 otherwise). */
 geodec_status geodec__bind_matrices(geodec__binder *b, int32_t layer, const char *suffix, int64_t cols, int64_t rows,
                                     int64_t count, geodec__matrix *out) GEODEC_MUST_USE;
+/* Places of all experts of a matrix, [n_expert]. */
+geodec_status geodec__bind_experts(const geodec__binder *b, const uint8_t ***out) GEODEC_MUST_USE;
+/* n numbers and their padding, all zero. */
+geodec_status geodec__bind_floats(const geodec__binder *b, int64_t n, float **out) GEODEC_MUST_USE;
+/* The values of a tensor as count rows of n numbers, each padded. GEODEC_FORMAT: one is not finite. */
+geodec_status geodec__bind_values(const geodec__binder *b, const geodec_gguf_tensor *t, int64_t n, int64_t count,
+                                  const float **out) GEODEC_MUST_USE;
 /* Decoded to float32. A missing one stays NULL unless it is required. */
 geodec_status geodec__bind_vector(geodec__binder *b, geodec__presence presence, int32_t layer, const char *suffix,
                                   int64_t n, const float **out) GEODEC_MUST_USE;
@@ -67,7 +73,5 @@ geodec_status geodec__bind_feed(geodec__binder *b, int32_t layer, geodec__layer 
 geodec_status geodec__bind_hybrid(geodec__binder *b, int32_t layer, geodec__layer *l) GEODEC_MUST_USE;
 /* GEODEC_UNSUPPORTED unless all recurrent layers have the same sizes. */
 geodec_status geodec__bind_alike(const geodec__layer *layer, int32_t n, geodec_err *err) GEODEC_MUST_USE;
-/* Numbers that the tensor takes when it is bound, beside those of a vector of its first dimension. */
-int64_t geodec__bind_recurrent_floats(const geodec_gguf_tensor *t);
 
 #endif

@@ -31,6 +31,7 @@ static geodec_status from_parts(geodec_gguf *g, geodec_store *store, geodec__tri
         GEODEC_THROW(GEODEC_NOMEM, "no memory for a model");
     }
     m->gguf = g;
+    m->arena.limit = INT64_MAX; /* each piece is limited by the tensors of the file */
     GEODEC_NEW(m->lazy, 1);
     pthread_mutex_init(m->lazy, NULL);
     if (store) {
@@ -140,10 +141,11 @@ void geodec_model_close(geodec_model *m)
     geodec_gguf_close(m->gguf);
     if (m->store) geodec_store_clear(m->store);
     if (m->trits) geodec__ternary_store_clear(m->trits);
-    GEODEC_FREE(m->unread, m->layer, m->norms, m->expert, m->factors, m->store, m->trits);
+    GEODEC_FREE(m->unread, m->layer, m->factors, m->store, m->trits);
     geodec__lowkv_free(m->low);
     geodec_network_free(m->network);
     geodec__streamed_free(m->streamed);
+    geodec__arena_free(&m->arena);
     if (m->lazy) pthread_mutex_destroy(m->lazy);
     GEODEC_FREE(m->lazy, m);
 }

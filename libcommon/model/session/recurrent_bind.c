@@ -1,7 +1,6 @@
 /* Binds the tensors of recurrent layers (recurrent_internal.h). */
 #include "session/bind_internal.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,14 +14,7 @@ static geodec_status numbers(geodec__binder *b, geodec__presence presence, int32
     const int64_t n = cols * rows;
     if (t->dim[0] == n) cols = n, rows = 1; /* [n] and [1, n] are the same here */
     GEODEC_PASS(geodec__bind_shape(b, t, cols, rows, 1, err));
-    geodec_ggml_traits_of(t->type)->decode(t->data, b->vector_at, n);
-    for (int64_t k = 0; k < n; k++)
-        if (!isfinite(b->vector_at[k]))
-            GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': value %lld is not finite", b->name, (long long)k);
-    *out = b->vector_at;
-    b->vector_at += geodec__pad(n);
-    geodec__bind_mark(b, t);
-    return GEODEC_OK;
+    return geodec__bind_values(b, t, n, 1, out);
 }
 
 /* A norm of rows of `width` numbers in equal parts, with weights of their own or the same. */
@@ -43,11 +35,11 @@ static geodec_status convolution(geodec__binder *b, int32_t i, const char *name,
     const float *file = NULL;
     (void)snprintf(suffix, sizeof suffix, "%s.weight", name);
     GEODEC_PASS(numbers(b, GEODEC__ALWAYS, i, suffix, taps, width, &file));
-    float *weight = b->vector_at;
+    float *weight;
+    GEODEC_PASS(geodec__bind_floats(b, taps * width, &weight));
     for (int64_t k = 0; k < taps; k++)
         for (int64_t c = 0; c < width; c++) weight[k * width + c] = file[c * taps + k];
     l->conv = weight;
-    b->vector_at += geodec__pad(taps * width);
     (void)snprintf(suffix, sizeof suffix, "%s.bias", name);
     return numbers(b, GEODEC__MAYBE, i, suffix, width, 1, &l->conv_bias);
 }
@@ -59,21 +51,11 @@ static geodec_status rates(geodec__binder *b, int32_t i, geodec__recurrent *l)
     const int64_t r = l->shape.r, stride = geodec_recurrence_stride(r);
     const float *file = NULL;
     GEODEC_PASS(numbers(b, GEODEC__ALWAYS, i, "ssm_a", r, l->shape.d, &file));
-    float *a = b->vector_at;
+    float *a;
+    GEODEC_PASS(geodec__bind_floats(b, stride * l->shape.d, &a));
     for (int64_t c = 0; c < l->shape.d; c++) memcpy(a + c * stride, file + c * r, (size_t)r * sizeof *a);
     l->a = a;
-    b->vector_at += stride * l->shape.d;
     return GEODEC_OK;
-}
-
-int64_t geodec__bind_recurrent_floats(const geodec_gguf_tensor *t)
-{
-    const char *name = strstr(t->name, ".ssm_");
-    if (!name) name = strstr(t->name, ".shortconv.conv");
-    if (!name || t->dim[2] > 1) return 0;
-    if (strcmp(name, ".ssm_a") && strcmp(name, ".ssm_d") && strncmp(name, ".ssm_norm", 9) && !strstr(name, "conv"))
-        return 0;
-    return 2 * geodec_recurrence_stride(t->dim[0]) * t->dim[1] + 2 * GEODEC__LANES; /* twice: as it is read, and kept */
 }
 
 /* Channels in heads, heads in groups. */

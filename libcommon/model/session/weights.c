@@ -4,10 +4,10 @@
 #include "base/mem.h"
 #include "session/bind_internal.h"
 #include "session/expert_source_internal.h"
+#include "session/keys_internal.h"
 #include "session/model_internal.h"
 #include "ternary/ternary.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,9 +75,10 @@ static geodec_status bind_projections(geodec__binder *b, int32_t i, geodec__laye
         const int64_t first[] = {0, k, k + kv}, size[] = {q, kv, value};
         const float **const part[] = {&l->q_bias, &l->k_bias, &l->v_bias};
         for (int n = 0; n < 3; n++) {
-            memcpy(b->vector_at, bias + first[n], (size_t)size[n] * sizeof *bias);
-            *part[n] = b->vector_at;
-            b->vector_at += geodec__pad(size[n]);
+            float *own;
+            GEODEC_PASS(geodec__bind_floats(b, size[n], &own));
+            memcpy(own, bias + first[n], (size_t)size[n] * sizeof *bias);
+            *part[n] = own;
         }
         return GEODEC_OK;
     }
@@ -197,17 +198,19 @@ static geodec_status bind_experts(geodec__binder *b, int32_t layer, const char *
         return GEODEC_OK;
     }
     geodec__matrix all = {0};
+    const uint8_t **place = NULL;
     for (int32_t e = 0; e < b->c->n_expert; e++) {
         geodec__matrix one;
         (void)snprintf(suffix, sizeof suffix, "%s.%d.weight", name, e);
         GEODEC_PASS(geodec__bind_matrices(b, layer, suffix, cols, rows, 1, &one));
         if (e == 0) {
             all = one;
-            all.expert = b->expert_at;
+            GEODEC_PASS(geodec__bind_experts(b, &place));
+            all.expert = place;
         }
         if (one.type != all.type)
             GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor '%s' is of another type than that of expert 0", b->name);
-        *b->expert_at++ = one.data;
+        place[e] = one.data;
     }
     *out = all;
     return GEODEC_OK;
@@ -222,8 +225,10 @@ static geodec_status bind_gate_up(geodec__binder *b, int32_t layer, int64_t cols
     geodec__matrix *const half[] = {&l->gate, &l->up};
     for (int k = 0; k < 2; k++) {
         *half[k] = slice(&both, k * rows, rows);
-        half[k]->expert = b->expert_at;
-        for (int32_t e = 0; e < b->c->n_expert; e++) *b->expert_at++ = half[k]->data + e * 2 * rows * both.row_bytes;
+        const uint8_t **place;
+        GEODEC_PASS(geodec__bind_experts(b, &place));
+        for (int32_t e = 0; e < b->c->n_expert; e++) place[e] = half[k]->data + e * 2 * rows * both.row_bytes;
+        half[k]->expert = place;
     }
     return GEODEC_OK;
 }
@@ -281,13 +286,10 @@ static geodec_status bind_torus(geodec__binder *b, int32_t i, geodec__layer *l)
     const int64_t n = GEODEC_TORUS_AXES * experts;
     if (t->type != GEODEC_GGML_F32)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor '%s' is of type %s, not F32", b->name, geodec_ggml_type_name(t->type));
-    geodec_ggml_traits_of(t->type)->decode(t->data, b->vector_at, n);
+    GEODEC_PASS(geodec__bind_values(b, t, n, 1, &l->expert_place));
     for (int64_t k = 0; k < n; k++)
-        if (!(b->vector_at[k] >= 0 && b->vector_at[k] < 1))
+        if (!(l->expert_place[k] >= 0 && l->expert_place[k] < 1))
             GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': value %lld is outside 0 to 1", b->name, (long long)k);
-    l->expert_place = b->vector_at;
-    b->vector_at += geodec__pad(n);
-    geodec__bind_mark(b, t);
     return GEODEC_OK;
 }
 
@@ -472,38 +474,16 @@ done:
     return st;
 }
 
-/* Memory for every vector and every expert's pointer, counted from the tensors present. */
-static geodec_status new_places(geodec__binder *b, geodec_model *m, geodec_err *err)
+/* Weights of the widest norm without any: of the stream, or of a head. */
+static geodec_status bind_ones(geodec__binder *b)
 {
-    geodec_status st = GEODEC_OK;
-    int64_t floats = 0, experts = 0;
-    const int64_t n = geodec_gguf_n_tensors(b->g);
-    for (int64_t i = 0; i < n; i++) {
-        const geodec_gguf_tensor *t = geodec_gguf_tensor_at(b->g, i);
-        if (geodec_gguf_elements(t) == 0 || !geodec_ggml_traits_of(t->type)) continue; /* not read */
-        const char *dot = strrchr(t->name, '.');
-        const bool rows = (dot && strcmp(dot, ".bias") == 0) || strstr(t->name, "norm");
-        if (t->dim[2] > 1 || t->dim[3] > 1) continue;
-        if (t->dim[1] == 1) floats += geodec__pad(t->dim[0]);
-        if (t->dim[1] > 1 && rows) floats += (geodec__pad(t->dim[0]) + geodec__pad(m->config.head_dim)) * t->dim[1];
-        if (strstr(t->name, "attn_qkv.bias")) floats += geodec__pad(t->dim[0]) + 3 * geodec__pad(1); /* its parts */
-        if (m->config.route != GEODEC_ROUTE_SCORES && t->dim[0] == GEODEC_TORUS_AXES && t->dim[2] == 1)
-            floats += geodec__pad(GEODEC_TORUS_AXES * t->dim[1]);
-        floats += geodec__bind_recurrent_floats(t);
-        const char *suffix = strstr(t->name, fused_experts);
-        experts += suffix && !suffix[sizeof fused_experts - 1] ? 2 * t->dim[2] : 1;
-    }
-    const int64_t widest = geodec__max((int64_t)m->config.d_model, (int64_t)m->config.head_dim),
-                  ones = geodec__pad(widest);
-    GEODEC_NEW(b->bound, n);
-    GEODEC_NEW(m->norms, floats + ones);
-    for (int64_t i = 0; i < widest; i++) m->norms[i] = 1;
-    b->ones = m->norms;
-    b->vector_at = m->norms + ones;
-    if (m->config.n_expert > 0) GEODEC_NEW(m->expert, experts);
-    b->expert_at = m->expert;
-done:
-    return st;
+    geodec_err *err = b->err;
+    const int64_t n = geodec__max((int64_t)b->c->d_model, GEODEC__MAX_HEAD_DIM);
+    float *ones;
+    GEODEC_PASS(geodec__bind_floats(b, n, &ones));
+    for (int64_t i = 0; i < n; i++) ones[i] = 1;
+    b->ones = ones;
+    return GEODEC_OK;
 }
 
 /* A store has as many layers and experts as its keys say, and experts only where the file has a router. */
@@ -540,8 +520,10 @@ static geodec_status bind_all(geodec_model *m, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model_config *c = &m->config;
-    geodec__binder b = {.g = m->gguf, .arch = geodec__arch_find(c->arch), .c = c, .store = m->store, .err = err};
-    GEODEC_TRY(new_places(&b, m, err));
+    geodec__binder b = {
+        .g = m->gguf, .arch = geodec__arch_find(c->arch), .c = c, .store = m->store, .arena = &m->arena, .err = err};
+    GEODEC_NEW(b.bound, geodec_gguf_n_tensors(m->gguf));
+    GEODEC_TRY(bind_ones(&b));
     GEODEC_TRY(geodec__bind_matrices(&b, -1, "token_embd.weight", c->d_model, c->n_vocab, 1, &m->embedding));
     GEODEC_TRY(geodec__bind_stream_norm(&b, -1, b.arch->output_norm, "output_norm", &m->output_norm));
     GEODEC_TRY(geodec__bind_norm(&b, geodec__bind_presence(b.arch, "/token_embd_norm"), b.arch->embed_norm, -1,

@@ -2,6 +2,7 @@
 #ifndef GEODEC_MODEL_WEIGHTS_INTERNAL_H
 #define GEODEC_MODEL_WEIGHTS_INTERNAL_H
 
+#include "base/arena_internal.h"
 #include "kernels/matrix_internal.h"
 #include "recurrence/recurrence.h"
 #include "session/model.h"
@@ -111,8 +112,7 @@ struct geodec_model {
     const char *name;
     const char **unread; /* [n_unread] names of tensors that are not used */
     int64_t n_unread;
-    float *norms;                /* decoded vectors, in one allocation */
-    const uint8_t **expert;      /* targets of geodec__matrix.expert; NULL when experts share tensors */
+    geodec__arena arena;         /* decoded vectors, and targets of geodec__matrix.expert */
     geodec_store *store;         /* the file is a store: its experts are not in memory. NULL otherwise */
     struct geodec__trits *trits; /* with store: it is one of ternary experts. NULL otherwise */
     geodec__norm output_norm, embed_norm;

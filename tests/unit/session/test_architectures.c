@@ -1,6 +1,8 @@
 /* One small model of every architecture (golden/arch of the shared folder): a token's logits have the same bits alone,
- * in batches, in a prompt of any chunks, in a tree, with any number of threads and on every instruction set. */
+ * in batches, in a prompt of any chunks, in a tree, with any number of threads and on every instruction set. Files that
+ * say the same with other tensors give the same bits. */
 #include "base/mem.h"
+#include "gguf/gguf.h"
 #include "kernels/settings.h"
 #include "session/model.h"
 #include "support/support.h"
@@ -114,4 +116,85 @@ Test(model_architectures, bits_do_not_depend_on_batch_tree_threads_or_isa, .time
     globfree(&found);
     (void)fprintf(stderr, "%d models\n", models);
     cr_assert_geq(models, LEAST_FILES);
+}
+
+/* A file with other tensors: those whose name has `gone` are left out (NULL: none), ".weight" is left out of the
+ * names that end in `ending`, and those with `to` have the values of that with `from` in its place. NULL: not so. */
+typedef struct rewriting {
+    const char *gone, *ending, *to, *from;
+} rewriting;
+
+static const geodec_gguf_tensor *values_of(const geodec_gguf *g, const geodec_gguf_tensor *t, const rewriting *w)
+{
+    char name[128];
+    const char *at = w->to ? strstr(t->name, w->to) : NULL;
+    if (!at) return t;
+    (void)snprintf(name, sizeof name, "%.*s%s%s", (int)(at - t->name), t->name, w->from, at + strlen(w->to));
+    return geodec_gguf_find(g, name);
+}
+
+static const char *rewritten(const char *golden, const char *name, const rewriting *w)
+{
+    geodec_err err = {0};
+    geodec_gguf *g = NULL;
+    geodec_gguf_writer *out = NULL;
+    const char *path = test_tmp(name);
+    test_ok(geodec_gguf_open(golden, &g, &err), &err);
+    test_ok(geodec_gguf_writer_create(path, &out, &err), &err);
+    for (int64_t i = 0; i < geodec_gguf_n_keys(g); i++)
+        test_ok(geodec_gguf_put_copy(out, g, geodec_gguf_key_at(g, i), &err), &err);
+    for (int pass = 0; pass < 2; pass++) /* names and shapes, then values */
+        for (int64_t i = 0; i < geodec_gguf_n_tensors(g); i++) {
+            const geodec_gguf_tensor *t = geodec_gguf_tensor_at(g, i), *from = values_of(g, t, w);
+            char own[128];
+            size_t n = strlen(t->name), end = w->ending ? strlen(w->ending) : 0;
+            if (w->gone && strstr(t->name, w->gone)) continue;
+            cr_assert(from && from->bytes == t->bytes);
+            if (end > 0 && n > end && strcmp(t->name + n - end, w->ending) == 0) n -= strlen(".weight");
+            (void)snprintf(own, sizeof own, "%.*s", (int)n, t->name);
+            if (pass == 0)
+                test_ok(geodec_gguf_plan_tensor(out, own, t->type, t->n_dims, t->dim, &err), &err);
+            else
+                test_ok(geodec_gguf_stream(out, from->data, from->bytes, &err), &err);
+        }
+    test_ok(geodec_gguf_writer_commit(out, &err), &err);
+    geodec_gguf_close(g);
+    return path;
+}
+
+static float *logits_of(const char *path, int64_t *vocab)
+{
+    static const way batch = {"one batch", TOKENS, GEODEC_ISA_AUTO, 1, false};
+    geodec_err err = {0};
+    geodec_model *m = NULL;
+    test_ok(geodec_model_open(path, &m, &err), &err);
+    *vocab = geodec_model_size_of(m).n_vocab;
+    float *out = run(m, &batch, GEODEC_KV_F32, *vocab);
+    geodec_model_close(m);
+    return out;
+}
+
+Test(model_architectures, the_same_in_other_tensors)
+{
+    static const struct {
+        const char *file;
+        rewriting one, other;
+    } pairs[] = {
+        /* one norm of both halves (Falcon 7B), or two that are equal */
+        {"falcon", {.gone = "attn_norm_2"}, {.to = "attn_norm_2", .from = "attn_norm"}},
+        /* names without ".weight" */
+        {"cohere2moe-moe", {0}, {.ending = "ffn_gate_up_exps.weight"}},
+        {"llama-moe", {0}, {.ending = "ffn_down_exps.weight"}},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        char relative[64];
+        int64_t vocab, n;
+        (void)snprintf(relative, sizeof relative, "golden/arch/%s.gguf", pairs[i].file);
+        const char *golden = test_shared(relative);
+        float *one = logits_of(rewritten(golden, "one.gguf", &pairs[i].one), &vocab);
+        float *other = logits_of(rewritten(golden, "other.gguf", &pairs[i].other), &n);
+        cr_expect(n == vocab && memcmp(one, other, (size_t)(TOKENS * vocab) * sizeof *one) == 0, "%s", pairs[i].file);
+        geodec_mem_free(one);
+        geodec_mem_free(other);
+    }
 }
