@@ -68,11 +68,10 @@ typedef struct geodec_model_config {
     int32_t n_expert_group; /* equal groups of experts, of which n_expert_group_used are open to a row: those with
                              * the largest sums of their two best scores; 0: none */
     int32_t n_expert_group_used;
-    int32_t d_inputs; /* numbers of each layer's own input; 0: none */
-    bool parallel;    /* the feed-forward reads the stream before attention, as attention does */
-    bool plain;       /* the feed-forward has no gate: W2 activation(W1 x) */
-    bool qk_clamped;  /* queries, keys and values are kept within -qkv_clamp .. qkv_clamp */
-    float qkv_clamp;
+    int32_t d_inputs;   /* numbers of each layer's own input; 0: none */
+    bool parallel;      /* the feed-forward reads the stream before attention, as attention does */
+    bool plain;         /* the feed-forward has no gate: W2 activation(W1 x) */
+    float qkv_clamp;    /* queries, keys and values are kept within -qkv_clamp .. qkv_clamp */
     float alibi;        /* scores lose slope times distance; slopes of n heads are 2^(-alibi k / n), k = 1 .. n, for a
                          * power of two (Press et al. 2022, and alibi_slope in attention.c for others); 0: none */
     float value_scale;  /* factor of attention's output, after its matrix */

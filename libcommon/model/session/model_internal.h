@@ -225,8 +225,8 @@ static inline void geodec__norm_row(const geodec__kernels *k, const geodec__norm
 
 /* Pointers to n rows of zeros, and the rows behind them in the same memory; freed with geodec_mem_free. */
 geodec_status geodec__session_rows(float ***row, int64_t n, int64_t width, geodec_err *err) GEODEC_MUST_USE;
-/* Lines of geodec_model_print on the configuration alone. */
-void geodec__model_print_shape(FILE *out, const geodec_model_config *k);
+/* Lines of geodec_model_print on all that a pass depends on beside the weights. */
+void geodec__model_print_shape(FILE *out, const geodec_model *m);
 /* Whether rows that no window sees any more, and what they added to recurrent states, are written over. */
 bool geodec__session_forgets(const geodec_session *s);
 /* The shortest length that the cache still serves once rows before `end` were written. */

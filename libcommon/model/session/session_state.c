@@ -101,7 +101,7 @@ static geodec_status config_digest(const geodec_session *s, char hex[GEODEC_SHA2
     size_t n = 0;
     FILE *f = open_memstream(&text, &n);
     if (!f) GEODEC_FAIL(GEODEC_NOMEM, "no memory for the configuration");
-    geodec__model_print_shape(f, &s->model->config);
+    geodec__model_print_shape(f, s->model);
     const bool failed = fclose(f) != 0;
     if (!failed) geodec_sha256_of(text, n, hex);
     free(text); /* of open_memstream */

@@ -285,6 +285,44 @@ Test(model_session_state, files_of_others)
     geodec_mem_free(bytes);
 }
 
+/* A state is refused by a model of the same weights with another value of any key that a pass depends on. */
+Test(model_session_state, files_of_other_keys)
+{
+    static const struct {
+        const char *key;
+        int32_t one, other;
+    } pairs[] = {
+        {"llama.rope.scaling.yarn_beta_fast", 32, 4},
+        {"llama.rope.freq_base", 10000, 20000},
+    };
+    const char *file = test_tmp("session.state");
+    int32_t text[TEXT];
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        geodec_err err = {0};
+        synthetic shape = *family_named("llama-linear");
+        shape.rope_type = "yarn";
+        shape.number_key = pairs[i].key;
+        for (int k = 0; k < 3; k++) {
+            geodec_session_text got = {0};
+            shape.number_value = k < 2 ? pairs[i].one : pairs[i].other;
+            geodec_model *m = opened_model(&shape);
+            geodec_session *s = open_session(m, (geodec_session_options){0});
+            drawn_text(m, 7, text, TEXT);
+            if (k == 0) {
+                test_ok(geodec_forward_prefill(s, text, 90, NULL, &err), &err);
+                test_ok(geodec_session_save(s, file, &(geodec_session_text){text, 91, 3}, &err), &err);
+            } else {
+                cr_expect_eq(geodec_session_load(s, file, &got, &err), k == 1 ? GEODEC_OK : GEODEC_CHECKSUM, "%s, %d",
+                             pairs[i].key, k);
+                geodec_err_clear(&err);
+                geodec_mem_free(got.token);
+            }
+            geodec_session_destroy(s);
+            geodec_model_close(m);
+        }
+    }
+}
+
 static void leave(void *ctx, const geodec_rewrite_rows *rows) { (void)ctx, (void)rows; }
 
 Test(model_session_state, what_is_not_saved)
