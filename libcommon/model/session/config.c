@@ -113,8 +113,8 @@ static geodec_status read_windows(geodec__keys *k, geodec_model_config *c)
     if (c->window == 0)
         GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s' without '%s.attention.sliding_window'", k->path, k->name, a->name);
     int64_t n;
-    if (geodec_gguf_array_length(k->g, k->name, &n, NULL) ==
-        GEODEC_OK) { /* a flag for each layer: geodec__config_layers */
+    /* a flag for each layer: geodec__config_layers */
+    if (geodec_gguf_array_length(k->g, k->name, &n, NULL) == GEODEC_OK) {
         c->window_period = -1;
         return GEODEC_OK;
     }
@@ -370,38 +370,37 @@ static geodec_status refuse_features(geodec__keys *k, const geodec_model_config 
 {
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
-    enum { MOST = 16 };
     const struct {
         bool known; /* read elsewhere */
         double harmless[2];
-        const char *suffix[MOST];
+        const char *suffix;
     } features[] = {
-        {false, {0, 0}, {"swin_norm"}},
-        {a->layer_inputs, {0, 0}, {"attention.shared_kv_layers"}},
-        {false, {0, 1}, {"moe_every_n_layers", "num_loops"}},
-        {false, {1, 1}, {"attention.causal"}},
-        {a->parallel != GEODEC__SEQUENTIAL, {0, 0}, {"use_parallel_residual"}},
-        {a->clamped, {0, 0}, {"attention.clamp_kqv"}},
-        {a->windows != GEODEC__NEVER, {0, 0}, {"attention.sliding_window"}},
-        {a->alibi != 0, {0, 0}, {"attention.max_alibi_bias"}},
-        {a->temperature != GEODEC__TEMPERATURE_NONE, {0, 0}, {"attention.temperature_scale"}},
-        {a->attn_scale != 0, {0, 1}, {"attention.output_scale"}},
-        {a->capped_attention, {0, 0}, {"attn_logit_softcapping"}},
-        {a->capped_logits, {0, 0}, {"final_logit_softcapping"}},
-        {a->next_tokens, {0, 0}, {"nextn_predict_layers"}},
-        {a->logits != GEODEC__LOGITS_PLAIN, {0, 1}, {"logit_scale"}},
-        {a->scales, {0, 1}, {"residual_scale"}},
-        {a->scales || a->recurrent || a->embed_scale > 0, {0, 1}, {"embedding_scale"}},
-        {c->n_expert > 0, {0, 1}, {"expert_group_count"}},
+        {false, {0, 0}, "swin_norm"},
+        {a->layer_inputs, {0, 0}, "attention.shared_kv_layers"},
+        {false, {0, 1}, "moe_every_n_layers"},
+        {false, {0, 1}, "num_loops"},
+        {false, {1, 1}, "attention.causal"},
+        {a->parallel != GEODEC__SEQUENTIAL, {0, 0}, "use_parallel_residual"},
+        {a->clamped, {0, 0}, "attention.clamp_kqv"},
+        {a->windows != GEODEC__NEVER, {0, 0}, "attention.sliding_window"},
+        {a->alibi != 0, {0, 0}, "attention.max_alibi_bias"},
+        {a->temperature != GEODEC__TEMPERATURE_NONE, {0, 0}, "attention.temperature_scale"},
+        {a->attn_scale != 0, {0, 1}, "attention.output_scale"},
+        {a->capped_attention, {0, 0}, "attn_logit_softcapping"},
+        {a->capped_logits, {0, 0}, "final_logit_softcapping"},
+        {a->next_tokens, {0, 0}, "nextn_predict_layers"},
+        {a->logits != GEODEC__LOGITS_PLAIN, {0, 1}, "logit_scale"},
+        {a->scales, {0, 1}, "residual_scale"},
+        {a->scales || a->recurrent || a->embed_scale > 0, {0, 1}, "embedding_scale"},
+        {c->n_expert > 0, {0, 1}, "expert_group_count"},
     };
-    for (size_t i = 0; i < sizeof features / sizeof *features; i++)
-        for (int f = 0; f < MOST && features[i].suffix[f] && !features[i].known; f++) {
-            double v;
-            if (!geodec__key_has(k, features[i].suffix[f])) continue;
-            GEODEC_PASS(geodec_gguf_get_f64(k->g, k->name, &v, err));
-            if (v != features[i].harmless[0] && v != features[i].harmless[1])
-                GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': %g is not supported", k->path, k->name, v);
-        }
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
+        double v;
+        if (features[i].known || !geodec__key_has(k, features[i].suffix)) continue;
+        GEODEC_PASS(geodec_gguf_get_f64(k->g, k->name, &v, err));
+        if (v != features[i].harmless[0] && v != features[i].harmless[1])
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': %g is not supported", k->path, k->name, v);
+    }
     return GEODEC_OK;
 }
 
@@ -521,7 +520,7 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
             GEODEC_FAIL(GEODEC_FORMAT,
                         "%s: key '%s.attention.head_count_kv': layer %d has %d heads of queries and %d of keys", k.path,
                         a->name, i, l->n_head, l->n_kv_head);
-        if (c->n_expert == 0 && l->d_ff == 0 && !hybrid)
+        if (c->n_expert == 0 && l->d_ff == 0)
             GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: layer %d has no feed-forward", k.path, i);
     }
     return GEODEC_OK;

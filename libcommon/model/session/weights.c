@@ -18,17 +18,6 @@ static const char fused_experts[] = "ffn_gate_up_exps.weight";
 
 /* ---- parts of a layer ------------------------------------------------------------------------------------------- */
 
-/* The tensor `name` of a block by the architecture's row; NULL: none. */
-static geodec_status find_part(geodec__binder *b, int32_t layer, const char *name, const char *ending,
-                               const geodec_gguf_tensor **t)
-{
-    char suffix[SUFFIX];
-    const geodec__presence p = geodec__bind_presence(b->arch, name);
-    (void)snprintf(suffix, sizeof suffix, "%s%s", name, ending);
-    *t = p == GEODEC__NEVER ? NULL : geodec__bind_find(b, layer, suffix);
-    return !*t && p == GEODEC__ALWAYS ? geodec__bind_missing(b) : GEODEC_OK;
-}
-
 /* Rows first .. first + rows - 1 of a matrix. */
 static geodec__matrix slice(const geodec__matrix *all, int64_t first, int64_t rows)
 {
@@ -111,8 +100,8 @@ static geodec_status bind_head_norms(geodec__binder *b, int32_t i, geodec__layer
     const bool plain = a->qk_plain && l->rope >= 0 && c->n_expert != 128;
     if (qp == GEODEC__MAYBE) qp = kp = geodec__bind_find(b, i, "attn_q_norm.weight") ? GEODEC__ALWAYS : GEODEC__NEVER;
     const bool k_plain = qp == GEODEC__ALWAYS && kp == GEODEC__NEVER; /* talkie */
-    if (l->kv_layer != i) return geodec__bind_norm(b, qp, plain, i, "attn_q_norm", q, dim, &l->q_norm);
     GEODEC_PASS(geodec__bind_norm(b, qp, plain, i, "attn_q_norm", q, dim, &l->q_norm));
+    if (l->kv_layer != i) return GEODEC_OK;
     GEODEC_PASS(geodec__bind_norm(b, kp, plain || k_plain, i, "attn_k_norm", kv, dim, &l->k_norm));
     GEODEC_PASS(geodec__bind_norm(b, GEODEC__NEVER, a->v_plain, i, "attn_v_norm", (int64_t)l->n_kv_head * l->v_dim,
                                   l->v_dim, &l->v_norm));
@@ -136,14 +125,14 @@ static geodec_status bind_attention(geodec__binder *b, int32_t i, geodec__layer 
     geodec_err *err = b->err;
     const geodec_model_config *c = b->c;
     const geodec__arch *a = b->arch;
-    const geodec_gguf_tensor *t;
     const int64_t d = c->d_model, q = (int64_t)l->n_head * l->v_dim;
+    const geodec__presence gate = geodec__bind_presence(a, "attn_gate");
     GEODEC_PASS(geodec__bind_stream_norm(b, i, a->attn_norm, "attn_norm", &l->attn_norm));
     GEODEC_PASS(bind_projections(b, i, l));
     GEODEC_PASS(bind_head_norms(b, i, l));
-    GEODEC_PASS(find_part(b, i, "attn_gate", ".weight", &t));
-    if (t) {
-        const int64_t rows = t->dim[1] == l->n_head ? l->n_head : q;
+    const geodec_gguf_tensor *t = gate == GEODEC__NEVER ? NULL : geodec__bind_find(b, i, "attn_gate.weight");
+    if (t || gate == GEODEC__ALWAYS) {
+        const int64_t rows = t && t->dim[1] == l->n_head ? l->n_head : q;
         GEODEC_PASS(geodec__bind_matrices(b, i, "attn_gate.weight", d, rows, 1, &l->attn_gate));
     }
     GEODEC_PASS(
@@ -597,6 +586,8 @@ void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geo
                                                 &l->o,
                                                 &l->decay,
                                                 &l->attn_gate,
+                                                &l->input_gate,
+                                                &l->input_out,
                                                 &l->router,
                                                 &l->shared_gate,
                                                 &l->shared_up,
