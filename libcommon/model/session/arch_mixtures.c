@@ -387,8 +387,8 @@ const geodec__arch geodec__arch_mixture[] = {
      .differs =
          "norms of each head; attention times the sigmoid of `attn_gate`; layers slide as "
          "`sliding_window_pattern` says, with a base of their own, and rotate twice as many dimensions as the "
-         "others; experts as dots1; layers without a router are dense; blocks that predict further tokens are not "
-         "read",
+         "others; experts as dots1, without clamps (`swiglu_clamp_exp`, `swiglu_clamp_shexp`: all 0); layers without "
+         "a router are dense; blocks that predict further tokens are not read",
      .may = "attn_q_norm attn_k_norm attn_gate exp_probs_b.bias",
      .rope_base_local = 10000,
      .half_rotated = true,

@@ -365,6 +365,24 @@ static geodec_status read_scales(geodec__keys *k, geodec_model_config *c)
     return GEODEC_OK;
 }
 
+/* The n numbers of a key: an array, or one for each of the layers. */
+static geodec_status read_numbers(const geodec__keys *k, const char *key, int32_t n_layer,
+                                  double each[GEODEC__MAX_LAYERS], int64_t *n)
+{
+    geodec_err *err = k->err;
+    float of_layer[GEODEC__MAX_LAYERS];
+    if (geodec_gguf_array_length(k->g, key, n, NULL) != GEODEC_OK) {
+        GEODEC_PASS(geodec_gguf_get_f64(k->g, key, each, err));
+        *n = n_layer;
+        for (int32_t i = 1; i < n_layer; i++) each[i] = each[0];
+        return GEODEC_OK;
+    }
+    if (*n > GEODEC__MAX_LAYERS) GEODEC_FAIL(GEODEC_LIMIT, "%s: key '%s': %lld values", k->path, key, (long long)*n);
+    GEODEC_PASS(geodec_gguf_array_f32(k->g, key, of_layer, *n, err));
+    for (int64_t i = 0; i < *n; i++) each[i] = (double)of_layer[i];
+    return GEODEC_OK;
+}
+
 /* Features of other models that would change the function if they were ignored, by the two values without effect. */
 static geodec_status refuse_features(geodec__keys *k, const geodec_model_config *c)
 {
@@ -376,6 +394,8 @@ static geodec_status refuse_features(geodec__keys *k, const geodec_model_config 
         const char *suffix;
     } features[] = {
         {false, {0, 0}, "swin_norm"},
+        {false, {0, 0}, "swiglu_clamp_exp"},
+        {false, {0, 0}, "swiglu_clamp_shexp"},
         {a->layer_inputs, {0, 0}, "attention.shared_kv_layers"},
         {false, {0, 1}, "moe_every_n_layers"},
         {false, {0, 1}, "num_loops"},
@@ -395,11 +415,13 @@ static geodec_status refuse_features(geodec__keys *k, const geodec_model_config 
         {c->n_expert > 0, {0, 1}, "expert_group_count"},
     };
     for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
-        double v;
+        double each[GEODEC__MAX_LAYERS];
+        int64_t n;
         if (features[i].known || !geodec__key_has(k, features[i].suffix)) continue;
-        GEODEC_PASS(geodec_gguf_get_f64(k->g, k->name, &v, err));
-        if (v != features[i].harmless[0] && v != features[i].harmless[1])
-            GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': %g is not supported", k->path, k->name, v);
+        GEODEC_PASS(read_numbers(k, k->name, c->n_layer, each, &n));
+        for (int64_t l = 0; l < n; l++)
+            if (each[l] != features[i].harmless[0] && each[l] != features[i].harmless[1])
+                GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': %g is not supported", k->path, k->name, each[l]);
     }
     return GEODEC_OK;
 }
@@ -432,20 +454,15 @@ static geodec_status read_xielu(geodec__keys *k, int32_t n_layer, geodec__layer 
 {
     static const char *const name[] = {"xielu.alpha_p", "xielu.alpha_n", "xielu.beta", "xielu.eps"};
     geodec_err *err = k->err;
-    float each[GEODEC__MAX_LAYERS];
+    double each[GEODEC__MAX_LAYERS];
     for (int i = 0; i < 4; i++) {
         int64_t n;
-        double all;
         if (!geodec_gguf_has(k->g, name[i])) GEODEC_PASS(geodec__key_missing(k->path, name[i], err));
-        const bool array = geodec_gguf_array_length(k->g, name[i], &n, NULL) == GEODEC_OK;
-        if (array && n != n_layer)
+        GEODEC_PASS(read_numbers(k, name[i], n_layer, each, &n));
+        if (n != n_layer)
             GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %lld values for %d layers", k->path, name[i], (long long)n,
                         n_layer);
-        if (array)
-            GEODEC_PASS(geodec_gguf_array_f32(k->g, name[i], each, n, err));
-        else
-            GEODEC_PASS(geodec_gguf_get_f64(k->g, name[i], &all, err));
-        for (int32_t l = 0; l < n_layer; l++) layer[l].xielu[i] = array ? each[l] : (float)all;
+        for (int32_t l = 0; l < n_layer; l++) layer[l].xielu[i] = (float)each[l];
     }
     for (int32_t l = 0; l < n_layer; l++)
         for (int i = 0; i < 4; i++)

@@ -49,8 +49,9 @@ typedef struct synthetic {
     const char *route, *route_at;     /* expert_route, expert_route_at */
     int32_t lattice[3];               /* expert_lattice when not 0 */
     float ternary;          /* > 0: experts are -s, 0, s; this share of their weights is not that of expert 0 */
-    const char *number_key; /* a further key with number_value, written as uint32 */
+    const char *number_key; /* a further key with number_value, written as uint32, or by the next as an array */
     int32_t number_value;
+    bool number_of_layers; /* 0 in all layers but the last */
     /* for damaged files; NULL or zero leaves the model good */
     const char *skip;                     /* this key or tensor is left out */
     const char *retype;                   /* this key is written as a string */
@@ -450,7 +451,13 @@ static inline geodec_status synthetic_keys(synthetic_writer *o)
     if (s->lattice[0]) GEODEC_TRY(geodec_gguf_put_i32_array(o->w, key, s->lattice, 3, err));
     (void)snprintf(key, sizeof key, "%s.expert_weights_norm", arch);
     if (s->norm_experts) GEODEC_TRY(geodec_gguf_put_bool(o->w, key, s->norm_experts > 0, err));
-    if (s->number_key) GEODEC_TRY(geodec_gguf_put_u32(o->w, s->number_key, (uint32_t)s->number_value, err));
+    if (s->number_key && s->number_of_layers) {
+        float each[64] = {0};
+        each[s->n_layer - 1] = (float)s->number_value;
+        GEODEC_TRY(geodec_gguf_put_f32_array(o->w, s->number_key, each, s->n_layer, err));
+    } else if (s->number_key) {
+        GEODEC_TRY(geodec_gguf_put_u32(o->w, s->number_key, (uint32_t)s->number_value, err));
+    }
     if (s->bos_key) GEODEC_TRY(synthetic_u32(o, "tokenizer.ggml.bos_token_id", (uint32_t)s->bos_key));
 done:
     return st;
