@@ -298,6 +298,19 @@ static const geodec__arch table[] = {
      .embed_scale = 12,
      .deep_scales = true,
      .logits = GEODEC__LOGITS_DIVIDED},
+    {.name = "minicpm3",
+     .models = "MiniCPM 3",
+     .differs = "attention from latent vectors, also of queries (`attn_q_a`); a part of each head rotates, by "
+                "`rope_factors_short`/`_long` as in phi3; scales of embedding, halves and logits as minicpm",
+     .may = "attn_q_a attn_q_a_norm attn_q_b attn_kv_a_mqa attn_kv_a_norm attn_kv_b attn_k_b attn_v_b",
+     .latent = GEODEC__LATENT_PLAIN,
+     .divisors = GEODEC__DIVISORS_TWO,
+     .experts = GEODEC__NEVER,
+     .head = GEODEC__MAYBE,
+     .scales = true,
+     .embed_scale = 12,
+     .deep_scales = true,
+     .logits = GEODEC__LOGITS_TIMES},
     {.name = "mistral3",
      .models = "Ministral 3, Mistral Small 3, Devstral 2",
      .differs = "rotates adjacent pairs; queries grow with the position by `attention.temperature_scale`; optional "
@@ -404,6 +417,17 @@ static const geodec__arch table[] = {
      .full_qkv = true,
      .half_length = true,
      .head = GEODEC__ALWAYS},
+    {.name = "plm",
+     .models = "PLM 1.8B",
+     .differs = "attention from latent vectors; a part of each head rotates adjacent pairs; the feed-forward is plain, "
+                "with squared ReLU; always tied",
+     .may = "attn_q attn_kv_a_mqa attn_kv_a_norm attn_kv_b attn_k_b attn_v_b",
+     .adjacent_pairs = true,
+     .latent = GEODEC__LATENT_PLAIN,
+     .experts = GEODEC__NEVER,
+     .head = GEODEC__NEVER,
+     .activation = GEODEC_RELU2,
+     .plain = true},
     {.name = "refact",
      .models = "Refact 1.6B",
      .differs = "ALiBi",
@@ -524,6 +548,7 @@ const char *geodec__model_part_beyond(const geodec_model *m)
         if (l->q_norm.each || l->k_norm.each || l->attn_norm.bias || l->ffn_norm.bias) return "norms with more weights";
         if (l->v_norm.weight || l->mixed_norm.weight || l->hidden_norm.weight || l->expert_norm.weight)
             return "more norms";
+        if (l->latent.kv_a.data) return "attention from latent vectors";
         if (l->attn_gate.data || l->gated_query) return "gates of attention";
         if (l->sinks) return "sinks of attention";
         if (l->gate_bias || l->up_bias || l->down_bias || (l->router_bias && !l->expert_place))

@@ -46,6 +46,14 @@ typedef enum geodec__temperature {
     GEODEC__TEMPERATURE_STILL /* in layers that do not rotate: 0.1 and 8192 (llama4) */
 } geodec__temperature;
 
+/* Attention from latent vectors (latent.c), and the scores' factor. */
+typedef enum geodec__latent_form {
+    GEODEC__LATENT_NONE,
+    GEODEC__LATENT_PLAIN,  /* 1/sqrt of a head's key */
+    GEODEC__LATENT_SCALED, /* grows with the scaling of the rotations (mistral4) */
+    GEODEC__LATENT_EVEN    /* the same; a multiplier of YaRN leaves the rotations' magnitude alone (deepseek2) */
+} geodec__latent_form;
+
 /* Biases of attention that the peer does not add, though files may have them; published models do not. */
 typedef enum geodec__ignored { GEODEC__IGNORED_NONE, GEODEC__IGNORED_INPUT, GEODEC__IGNORED_OUTPUT } geodec__ignored;
 
@@ -109,6 +117,7 @@ typedef struct geodec__arch {
     bool gated_query;             /* attn_q has the rows of a gate behind those of each head (qwen3next) */
     bool gate_softplus;           /* attn_gate by softplus, not a sigmoid (laguna) */
     geodec__temperature temperature;
+    geodec__latent_form latent;
     /* feed-forward */
     geodec_activation activation;
     bool plain;         /* no gate: activation(up) */

@@ -246,7 +246,10 @@ static void block_of_cache(const tile *t, int64_t block)
     if (s->model->low) {
         decode_low(t, &keys, block * GEODEC__KEYS, rows);
         keys = decoded(t->w);
-    } else if (keys.type == GEODEC_KV_Q4_0 || (keys.type != GEODEC_KV_F32 && n > DECODED)) {
+    } else if (!keys.v && keys.type == GEODEC_KV_F32) {
+        geodec__cache_values_of_keys(keys.k, keys.v_dim, rows, t->w->v);
+        keys.v = t->w->v;
+    } else if (!keys.v || keys.type == GEODEC_KV_Q4_0 || (keys.type != GEODEC_KV_F32 && n > DECODED)) {
         geodec__cache_decode(s, &keys, rows, t->w->k, t->w->v);
         keys = decoded(t->w);
     }

@@ -69,6 +69,9 @@ geodec_status geodec__bind_entry(geodec__binder *b, int32_t layer, geodec__layer
 geodec_status geodec__bind_attention(geodec__binder *b, int32_t layer, geodec__layer *l) GEODEC_MUST_USE;
 geodec_status geodec__bind_feed(geodec__binder *b, int32_t layer, geodec__layer *l) GEODEC_MUST_USE;
 
+/* latent.c: what attention from latent vectors has in place of queries, keys and values. */
+geodec_status geodec__bind_latent(geodec__binder *b, int32_t layer, geodec__layer *l) GEODEC_MUST_USE;
+
 /* recurrent_bind.c: a layer of an architecture with recurrent ones. */
 geodec_status geodec__bind_hybrid(geodec__binder *b, int32_t layer, geodec__layer *l) GEODEC_MUST_USE;
 /* GEODEC_UNSUPPORTED unless all recurrent layers have the same sizes. */

@@ -5,14 +5,13 @@
  * that forgets (model_internal.h) has fewer than its context needs, and new blocks replace those that no window sees.
  *
  * A piece is one head of one layer in one block: keys [head_dim][64], values [64][dim], in Q8_0 each followed by its
- * scales. Elements are rounded when stored, and read back as exact float32: attention over a cache of any type is
- * attention over a float32 cache of those values.
- *   F16    round to nearest even; beyond 65504 the largest value
- *   Q8_0   groups of 32 dimensions (the last may be shorter): scale = largest / 127 rounded up to bfloat16, elements
- *          x / scale rounded to nearest even. Scale times element is exact. Groups below 1e-30 are zero.
- *   Q4_0   the same groups: scale = the element of largest size / -8 rounded to bfloat16, elements x / scale + 8
- *          rounded to nearest even and kept within 0 .. 15, two dimensions to a byte, the first low. A control for the
- *          cost of few bytes: blocks are decoded before use. */
+ * scales. Layers of latent vectors (latent.c) have keys alone, whose first numbers are the values. Elements are rounded
+ * when stored, and read back as exact float32: attention over a cache of any type is attention over a float32 cache of
+ * those values. F16    round to nearest even; beyond 65504 the largest value Q8_0   groups of 32 dimensions (the last
+ * may be shorter): scale = largest / 127 rounded up to bfloat16, elements x / scale rounded to nearest even. Scale
+ * times element is exact. Groups below 1e-30 are zero. Q4_0   the same groups: scale = the element of largest size / -8
+ * rounded to bfloat16, elements x / scale + 8 rounded to nearest even and kept within 0 .. 15, two dimensions to a
+ * byte, the first low. A control for the cost of few bytes: blocks are decoded before use. */
 #include "base/extremes_internal.h"
 #include "base/f16.h"
 #include "base/mem.h"
@@ -112,6 +111,8 @@ static void shape_layer(geodec_session *s, int32_t layer)
         a->v_step = whole(v);
         a->v = a->k_heads * a->k_step;
         a->bytes = a->v + a->v_heads * a->v_step;
+    } else if (a->v_heads == 0) { /* values are numbers of the keys */
+        a->k_step = a->bytes = whole(k);
     } else { /* a head's values after its keys */
         a->k_step = a->v_step = whole(k + v);
         a->v = k;
@@ -297,7 +298,7 @@ void geodec__cache_put_value(geodec_session *s, int64_t layer, int64_t head, int
 void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k, const float *v)
 {
     geodec__cache_put_key(s, layer, head, row, k);
-    geodec__cache_put_value(s, layer, head, row, v);
+    if (s->cache.shape[layer].v_heads > 0) geodec__cache_put_value(s, layer, head, row, v);
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
@@ -305,12 +306,13 @@ void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t r
 geodec__attend_keys geodec__cache_pieces(const geodec_session *s, int64_t layer, int64_t k_head, int64_t v_head,
                                          int64_t block)
 {
-    const uint8_t *k = keys_of(s, layer, k_head, block), *v = values_of(s, layer, v_head, block);
+    const bool apart = s->cache.shape[layer].v_heads > 0;
+    const uint8_t *k = keys_of(s, layer, k_head, block), *v = apart ? values_of(s, layer, v_head, block) : NULL;
     return (geodec__attend_keys){.type = s->kv,
                                  .k = k,
                                  .v = v,
                                  .k_scale = (const void *)(k + s->cache.shape[layer].k_scale),
-                                 .v_scale = (const void *)(v + s->cache.shape[layer].v_scale),
+                                 .v_scale = apart ? (const void *)(v + s->cache.shape[layer].v_scale) : NULL,
                                  .k_dim = s->cache.shape[layer].k_dim,
                                  .v_dim = s->cache.shape[layer].v_dim,
                                  .ahead = s->cache.block};
@@ -358,10 +360,21 @@ void geodec__cache_decode_values(const geodec_session *s, const geodec__attend_k
     }
 }
 
+void geodec__cache_values_of_keys(const float *k, int64_t dim, int64_t rows, float *v)
+{
+    enum { SOME = 16 };
+    for (int64_t r = 0; r < rows; r += SOME)
+        for (int64_t d = 0; d < dim; d++)
+            for (int64_t i = r; i < rows && i < r + SOME; i++) v[i * dim + d] = k[d * GEODEC__KEYS + i];
+}
+
 void geodec__cache_decode(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *k, float *v)
 {
     geodec__cache_decode_keys(s, keys, k);
-    geodec__cache_decode_values(s, keys, rows, v);
+    if (keys->v)
+        geodec__cache_decode_values(s, keys, rows, v);
+    else
+        geodec__cache_values_of_keys(k, keys->v_dim, rows, v);
 }
 
 void geodec__cache_key(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *k, int64_t step)
@@ -376,6 +389,12 @@ void geodec__cache_key(const geodec_session *s, int64_t layer, int64_t head, int
 void geodec__cache_value(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *v)
 {
     const int64_t lane = row % GEODEC__KEYS, dim = s->cache.shape[layer].v_dim;
+    if (s->cache.shape[layer].v_heads == 0) {
+        const uint8_t *keys = keys_of(s, layer, head, row / GEODEC__KEYS);
+        get(s->kv, keys + lane * lane_bytes(s->kv), GEODEC__KEYS,
+            (const uint16_t *)(const void *)(keys + s->cache.shape[layer].k_scale) + lane, GEODEC__KEYS, dim, v, 1);
+        return;
+    }
     const uint8_t *piece = values_of(s, layer, head, row / GEODEC__KEYS);
     get(s->kv, piece + lane * packed(s->kv, dim), 1,
         (const uint16_t *)(const void *)(piece + s->cache.shape[layer].v_scale) + lane * geodec__kv_groups(dim), 1, dim,

@@ -7,6 +7,29 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Sizes of attention from latent vectors, which is attention with one key head. */
+static geodec_status read_latent(geodec__keys *k, geodec_model_config *c)
+{
+    geodec_err *err = k->err;
+    const bool own = geodec__key_has(k, "attention.key_length_mla") || geodec__key_has(k, "attention.value_length_mla");
+    const int32_t even = own ? -1 : c->d_model / c->n_head; /* without these keys the general ones say it */
+    int32_t key;
+    GEODEC_PASS(geodec__key_int(k, "attention.kv_lora_rank", 1, GEODEC__MAX_HEAD_DIM, -1, &c->d_latent));
+    if (geodec_gguf_find(k->g, "blk.0.attn_q_a.weight"))
+        GEODEC_PASS(geodec__key_int(k, "attention.q_lora_rank", 1, GEODEC__MAX_WIDTH, -1, &c->d_latent_query));
+    GEODEC_PASS(geodec__key_int(k, own ? "attention.value_length_mla" : "attention.value_length", 1,
+                                GEODEC__MAX_HEAD_DIM, even, &c->d_latent_value));
+    GEODEC_PASS(geodec__key_int(k, own ? "attention.key_length_mla" : "attention.key_length", 1, GEODEC__MAX_HEAD_DIM,
+                                even, &key));
+    GEODEC_PASS(geodec__key_int(k, "rope.dimension_count", 2, key, -1, &c->rope_dim));
+    if (c->rope_dim % 2) GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %d is odd", k->path, k->name, c->rope_dim);
+    c->d_latent_key = key - c->rope_dim;
+    c->n_kv_head = 1;
+    c->head_dim = c->d_latent + c->rope_dim;
+    c->attn_scale = 1 / sqrt((double)key);
+    return GEODEC_OK;
+}
+
 static geodec_status read_heads(geodec__keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
@@ -15,6 +38,7 @@ static geodec_status read_heads(geodec__keys *k, geodec_model_config *c)
     const int64_t least = hybrid ? 0 : 1;
     GEODEC_PASS(
         geodec__key_each(k, "attention.head_count", least, GEODEC__MAX_HEADS, hybrid ? 0 : -1, c, each, &c->n_head));
+    if (k->arch->latent != GEODEC__LATENT_NONE) return read_latent(k, c);
     GEODEC_PASS(
         geodec__key_each(k, "attention.head_count_kv", least, GEODEC__MAX_HEADS, c->n_head, c, each, &c->n_kv_head));
     if (c->n_head == 0 || c->n_kv_head == 0) { /* no attention at all: the numbers are not used */
@@ -123,23 +147,22 @@ static geodec_status read_windows(geodec__keys *k, geodec_model_config *c)
 
 /* The ramp of YaRN (Peng et al. 2023): pairs of fewer than one turn in the original context are scaled, those of more
  * than 32 are not. */
-static geodec_status read_yarn(geodec__keys *k, geodec_model_config *c, double factor, double *magnitude)
+static geodec_status read_yarn(geodec__keys *k, geodec_model_config *c, double factor, double many, double *magnitude)
 {
     geodec_err *err = k->err;
-    double fast, slow, many, part = 0;
+    double fast, slow;
     int32_t context;
     GEODEC_PASS(geodec__key_int(k, "rope.scaling.original_context_length", 1, GEODEC__MAX_CONTEXT, c->n_ctx, &context));
     GEODEC_PASS(geodec__key_float(k, "rope.scaling.yarn_beta_fast", 1e6, 32, &fast));
     GEODEC_PASS(geodec__key_float(k, "rope.scaling.yarn_beta_slow", 1e6, 1, &slow));
-    GEODEC_PASS(geodec__key_float(k, "rope.scaling.yarn_log_multiplier", 1e6, 0, &many));
     const double base = 2 * log(c->rope_base), turns = (double)context / (2 * 3.14159265358979323846);
     c->yarn = 1;
     c->yarn_low = floor(c->rope_dim * log(turns / fast) / base);
     c->yarn_high = ceil(c->rope_dim * log(turns / slow) / base);
     if (c->yarn_low < 0) c->yarn_low = 0;
     if (c->yarn_high > c->rope_dim - 1) c->yarn_high = c->rope_dim - 1;
-    if (factor > 1) {
-        part = 0.1 * log(factor);
+    if (factor > 1 && !(k->arch->latent == GEODEC__LATENT_EVEN && many > 0)) {
+        const double part = 0.1 * log(factor);
         *magnitude = (*magnitude > 0 ? *magnitude : 1) * (1 + part) / (many > 0 ? 1 + many * part : 1);
     }
     return GEODEC_OK;
@@ -151,7 +174,8 @@ static geodec_status read_rope(geodec__keys *k, geodec_model_config *c)
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
     const char *kind = "linear"; /* the format's default */
-    double factor, magnitude, alpha;
+    double factor, magnitude, alpha, many;
+    const bool scaled = a->latent == GEODEC__LATENT_SCALED || a->latent == GEODEC__LATENT_EVEN;
     GEODEC_PASS(refuse_sections(k));
     GEODEC_PASS(geodec__key_float(k, "rope.freq_base", 1e12, 10000, &c->rope_base));
     GEODEC_PASS(geodec__key_float(k, "rope.scaling.alpha", 1e6, 0, &alpha));
@@ -176,7 +200,14 @@ static geodec_status read_rope(geodec__keys *k, geodec_model_config *c)
         if (linear || yarn) c->rope_scale = 1 / factor;
     }
     GEODEC_PASS(geodec__key_float(k, "rope.scaling.attn_factor", 1e3, 0, &magnitude));
-    if (yarn) GEODEC_PASS(read_yarn(k, c, factor, &magnitude));
+    const double given = magnitude > 0 ? magnitude : 1;
+    GEODEC_PASS(geodec__key_float(k, "rope.scaling.yarn_log_multiplier", 1e6, 0, &many));
+    if (scaled) many *= 10; /* converters write a tenth for these */
+    if (yarn) GEODEC_PASS(read_yarn(k, c, factor, many, &magnitude));
+    if (scaled && factor > 0 && (linear || yarn)) { /* the scores grow by the square */
+        const double part = 0.1 * log(factor), turned = yarn ? magnitude > 0 ? magnitude : 1 : given * (1 + part);
+        c->attn_scale *= pow(turned * (1 + many * part), 2);
+    }
     if (magnitude != 1) c->rope_magnitude = (float)magnitude;
     if (a->divisors == GEODEC__DIVISORS_TWO)
         GEODEC_PASS(geodec__key_int(k, "rope.scaling.original_context_length", 1, GEODEC__MAX_CONTEXT, c->n_ctx,
@@ -525,6 +556,11 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
         l->v_dim = l->window ? local_v_dim : v_dim;
         l->d_ff = c->n_expert == 0 ? ff[i] / (a->half_length ? 2 : 1) : c->d_ff_dense;
         l->kv_layer = i;
+        if (a->latent != GEODEC__LATENT_NONE) {
+            l->n_kv_head = 1;
+            l->head_dim = c->head_dim;
+            l->v_dim = l->rope_at = c->d_latent;
+        }
         if (i >= c->n_layer - shared) /* the last of its kind with keys of its own */
             for (l->kv_layer = c->n_layer - shared - 1; l->kv_layer >= 0 && slides[l->kv_layer] != slides[i];)
                 l->kv_layer--;

@@ -227,6 +227,12 @@ static void mix(geodec_session *s, const geodec__layer *l, int32_t index, int64_
         geodec__recurrent_run(s, index, n, chain);
         return;
     }
+    if (l->latent.kv_a.data) {
+        geodec__latent_project(s, l, n);
+        geodec__attention_run(s, index, n, chain);
+        geodec__latent_finish(s, l, n);
+        return;
+    }
     project(s, l, GEODEC_SLOT_Q, 3, n, x);
     s->job[0] = geodec__job_of(l->q, x[0], l->gated_query ? s->both_row : s->query_row, n);
     s->job[1] = geodec__job_of(l->k, x[1], s->key_row, n);

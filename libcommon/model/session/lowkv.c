@@ -140,6 +140,7 @@ void geodec__lowkv_shape(const geodec_model *m, int32_t layer, geodec__cache_sha
     a->k_heads = a->v_heads = l->n_kv_head;
     a->k_dim = l->head_dim;
     a->v_dim = l->v_dim;
+    if (l->latent.kv_a.data) a->v_heads = 0;
     if (low && low->k_group) {
         a->k_heads = l->n_kv_head / low->k_group;
         a->k_dim = low->k_rank;

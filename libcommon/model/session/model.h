@@ -68,7 +68,10 @@ typedef struct geodec_model_config {
     int32_t n_expert_group; /* equal groups of experts, of which n_expert_group_used are open to a row: those with
                              * the largest sums of their two best scores; 0: none */
     int32_t n_expert_group_used;
-    int32_t d_inputs;   /* numbers of each layer's own input; 0: none */
+    int32_t d_inputs; /* numbers of each layer's own input; 0: none */
+    /* Attention from latent vectors (latent.c): numbers of a token's latent vector, of that of its queries (0: queries
+     * come from the stream), of a head's key without the rotated part, and of its value; d_latent 0: none */
+    int32_t d_latent, d_latent_query, d_latent_key, d_latent_value;
     bool parallel;      /* the feed-forward reads the stream before attention, as attention does */
     bool plain;         /* the feed-forward has no gate: W2 activation(W1 x) */
     float qkv_clamp;    /* queries, keys and values are kept within -qkv_clamp .. qkv_clamp */

@@ -93,7 +93,8 @@ typedef struct geodec__worker {
 /* A layer's part of a block of the cache. Layout: see cache.c. */
 typedef struct geodec__cache_shape {
     int64_t offset, bytes;    /* in a block */
-    int64_t k_heads, v_heads; /* pieces: key heads, or groups of them whose coefficients are cached (lowkv.h) */
+    int64_t k_heads, v_heads; /* pieces: key heads, or groups of them whose coefficients are cached (lowkv.h); v_heads
+                               * 0: values are the first numbers of the keys (latent.c) */
     int64_t k_dim, v_dim;     /* numbers of a row in a piece */
     int64_t k_step, v_step;   /* distance of pieces */
     int64_t v;                /* offset of the values */
@@ -139,8 +140,12 @@ struct geodec_session {
     float *cosine, *sine; /* [tables][rope_rows][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
     /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
      */
-    float **decay_row;               /* [max_batch][d_model] of recurrent layers; NULL without */
-    float **gating_row;              /* [max_batch][n_head head_dim] of attention's gate; NULL without */
+    float **decay_row;  /* [max_batch][d_model] of recurrent layers; NULL without */
+    float **gating_row; /* [max_batch][n_head head_dim] of attention's gate; NULL without */
+    /* latent.c, NULL without: latent vectors of queries, queries, parts of heads each padded; [n_head][max_batch] rows
+     * of heads */
+    float **asked_low_row, **asked_row, **part_row, **head_y;
+    const float **head_x;
     float **inputs_row, **inner_row; /* [max_batch][n_layer d_inputs], [d_inputs]; NULL without (layer_inputs.c) */
     float **entry_row;               /* [max_batch][d_model] embeddings that are added again; NULL without */
     float **own_row;                 /* [max_batch][d_model] input of experts with a norm of their own; NULL without */
@@ -265,8 +270,12 @@ void geodec__jobs_run(geodec_session *s, int64_t n_jobs);
 /* Feed-forward of all n rows with experts, chosen here unless the architecture did so before: reads norm, writes each
  * choice's output to down. */
 void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n);
-/* Jobs of a dispatch at most, apart from those of experts. */
-enum { GEODEC__JOBS = 5 };
+/* Jobs of a dispatch at most: those of experts, or of the heads of latent vectors. */
+static inline int64_t geodec__jobs_most(const geodec_model_config *c)
+{
+    const int64_t apart = 5, experts = c->n_expert > apart ? c->n_expert : apart;
+    return c->d_latent > 0 && c->n_head > experts ? c->n_head : experts;
+}
 /* Runs the layer's router on n rows, which leaves a score of every expert in `out`: logits, or for a torus the negative
  * squared distance. */
 void geodec__router_scores(geodec_session *s, const geodec__layer *layer, const float *const *in, float *const *out,
@@ -314,6 +323,8 @@ geodec__attend_keys geodec__cache_pieces(const geodec_session *s, int64_t layer,
 void geodec__cache_decode_keys(const geodec_session *s, const geodec__attend_keys *keys, float *k);
 void geodec__cache_decode_values(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *v);
 void geodec__cache_decode(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *k, float *v);
+/* Values [rows][dim] that are the first numbers of keys [.][GEODEC__KEYS]. */
+void geodec__cache_values_of_keys(const float *k, int64_t dim, int64_t rows, float *v);
 /* Decodes one row into lane `lane` of such arrays k and v. */
 void geodec__cache_row(const geodec_session *s, int64_t layer, int64_t head, int64_t row, int64_t lane, float *k,
                        float *v);
@@ -345,6 +356,14 @@ int64_t geodec__recurrent_bytes(const geodec_session *s);
 void geodec__recurrent_run(geodec_session *s, int32_t index, int64_t n, bool chain);
 /* Of a layer that attends too: from the normalised stream in norm_row; the output is added to down_row. */
 void geodec__recurrent_beside(geodec_session *s, int32_t index, int64_t n, bool chain);
+
+/* latent.c. Rows, for a model with such attention. project: from the normalised stream in s->input to query_row and
+ * key_row, for attention with one key head. finish: from its result to the values of each head, in mixed_row. */
+geodec_status geodec__latent_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec__latent_project(geodec_session *s, const geodec__layer *l, int64_t n);
+void geodec__latent_finish(geodec_session *s, const geodec__layer *l, int64_t n);
+/* Numbers of the widest row that a product reads there; 0 without. */
+int64_t geodec__latent_widest(const geodec_model_config *c);
 
 /* rewrite.c: shows the observer the rows of a layer that n new ones complete, and stores what it leaves. */
 void geodec__rewrite_run(geodec_session *s, int32_t layer, int64_t n);

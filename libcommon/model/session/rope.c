@@ -67,7 +67,7 @@ void geodec__rope_reach(geodec_session *s, int32_t begin, int32_t end)
     if (s->rope_first < s->rope_end - s->rope_rows) s->rope_first = s->rope_end - s->rope_rows;
 }
 
-/* Rotates the pairs of each head's first dimensions. */
+/* Rotates the pairs of each head's dimensions from rope_at on. */
 void geodec__rope_apply(const geodec_session *s, const geodec__layer *l, float *x, int32_t heads, int64_t position)
 {
     const geodec_model_config *c = &s->model->config;
@@ -75,6 +75,7 @@ void geodec__rope_apply(const geodec_session *s, const geodec__layer *l, float *
     const float *cosine = s->cosine + at, *sine = s->sine + at;
     const bool halves = c->rope_pairs == GEODEC_ROPE_HALVES;
     const int64_t next = halves ? 1 : 2, partner = halves ? pairs : 1;
+    x += l->rope_at;
     for (int32_t h = 0; h < heads; h++, x += l->head_dim)
         for (int64_t i = 0; i < pairs; i++) {
             const float a = x[next * i], b = x[next * i + partner];

@@ -42,7 +42,8 @@ static int64_t widest_mixed(const geodec_session *s)
 {
     int64_t most = 0;
     for (int32_t i = 0; i < s->model->config.n_layer; i++)
-        most = geodec__max(most, s->model->layer[i].n_head * s->cache.shape[i].v_dim);
+        most = geodec__max(most,
+                           geodec__max(s->model->layer[i].n_head * s->cache.shape[i].v_dim, s->model->layer[i].o.cols));
     return most;
 }
 
@@ -72,6 +73,7 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
     if (own) GEODEC_TRY(geodec__session_rows(&s->own_row, n, c->d_model, err));
     if (c->embed_added) GEODEC_TRY(geodec__session_rows(&s->entry_row, n, c->d_model, err));
     GEODEC_TRY(geodec__layer_inputs_create(s, err));
+    GEODEC_TRY(geodec__latent_create(s, err));
     if (c->weighed_input) GEODEC_NEW(s->place_weight, places);
     if (s->model->low && s->attend_dim != c->head_dim)
         GEODEC_TRY(geodec__session_rows(&s->wide_row, n, c->n_head * s->attend_dim, err));
@@ -86,7 +88,7 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
     if (s->model->factor_rank) GEODEC_TRY(geodec__session_rows(&s->low_row, 3 * n, s->model->factor_rank, err));
     GEODEC_NEW(s->input, places);
     GEODEC_NEW_EACH(n, s->output, s->want, s->parent, s->depth);
-    GEODEC_NEW(s->job, geodec__max(GEODEC__JOBS, c->n_expert));
+    GEODEC_NEW(s->job, geodec__jobs_most(c));
     if (c->n_expert > 0) {
         GEODEC_TRY(geodec__session_rows(&s->router_row, n, 2 * geodec__pad(c->n_expert), err));
         GEODEC_NEW_EACH(places * c->n_layer, s->expert_id, s->expert_weight);
@@ -102,7 +104,8 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
-    const int64_t mixed = geodec__max((int64_t)c->n_head * s->attend_dim, geodec__recurrent_widest(s->model)),
+    const int64_t heads = geodec__max((int64_t)c->n_head * s->attend_dim, geodec__latent_widest(c)),
+                  mixed = geodec__max(heads, geodec__recurrent_widest(s->model)),
                   widest = geodec__max(geodec__max(c->d_model, geodec__max(c->d_ff, dense_width(c))), mixed);
     const int threads = geodec_pool_threads(s->pool);
     GEODEC_NEW(s->worker, threads);
@@ -111,7 +114,7 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
         geodec__worker *w = &s->worker[i];
         GEODEC_NEW(w->weights, geodec__product_scratch(widest));
         if (threads == 1) continue;
-        GEODEC_NEW(w->job, geodec__max(GEODEC__JOBS, c->n_expert));
+        GEODEC_NEW(w->job, geodec__jobs_most(c));
         GEODEC_NEW(w->expert_end, geodec__max(1, c->n_expert));
     }
 done:
@@ -135,7 +138,8 @@ static geodec_status new_product(geodec_session *s, geodec_err *err)
         for (int i = 0; i < s->n_workers; i++) GEODEC_NEW(s->worker[i].panel, widest);
     }
     if (s->kernels->gemm) s->made_bytes = geodec__max(s->made_bytes, 32 * (int64_t)sizeof(float));
-    const int64_t mixed = geodec__max(c->n_head * s->attend_dim, geodec__recurrent_widest(s->model)),
+    const int64_t heads = geodec__max(c->n_head * s->attend_dim, geodec__latent_widest(c)),
+                  mixed = geodec__max(heads, geodec__recurrent_widest(s->model)),
                   wide = geodec__max(geodec__pad(dense_width(c)), geodec__pad(mixed));
     const int64_t inputs =
         geodec__max(geodec__max(3 * n, 2 * places) * d, geodec__max(places * geodec__pad(c->d_ff), n * wide));
@@ -226,7 +230,7 @@ void geodec_session_destroy(geodec_session *s)
                 s->update_row, s->wide_row, s->both_row, s->decay_row, s->gating_row, s->inputs_row, s->inner_row,
                 s->own_row, s->entry_row, s->place_weight, s->output, s->cosine, s->sine, s->expert_weight,
                 s->rope_step, s->input, s->want, s->parent, s->depth, s->job, s->made, s->expert_id, s->assigned,
-                s->expert_end, s->needed);
+                s->expert_end, s->needed, s->asked_low_row, s->asked_row, s->part_row, s->head_x, s->head_y);
     for (int i = 0; i < s->n_workers; i++)
         GEODEC_FREE(s->worker[i].weights, s->worker[i].panel, s->worker[i].job, s->worker[i].expert_end);
     geodec__attention_destroy(s);
@@ -247,8 +251,9 @@ int64_t geodec__session_bytes(const geodec_session *s)
     const int64_t row = 3 * (int64_t)c->d_model + 2 * q + kv + k * (2 * (int64_t)c->d_ff + c->d_model) + c->n_expert;
     const int64_t angles = (int64_t)c->rope_dim * s->rope_rows * (c->rope_base_local > 0 ? 2 : 1);
     const int64_t routes = 2 * k * c->n_layer;
+    const int64_t latent = c->d_latent > 0 ? 2 * geodec__latent_widest(c) + c->d_latent_query : 0;
     return s->cache.bytes + geodec_session_recurrence_bytes(s).most + geodec__recurrent_bytes(s) +
-           (n * (row + routes) + angles) * (int64_t)sizeof(float) + s->made_size * s->made_bytes;
+           (n * (row + routes + latent) + angles) * (int64_t)sizeof(float) + s->made_size * s->made_bytes;
 }
 
 /* ---- accessors --------------------------------------------------------------------------------------------------- */

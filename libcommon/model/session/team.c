@@ -104,6 +104,13 @@ geodec_session geodec__team_view(const geodec_session *s, geodec__team *t, int w
     if (v.inputs_row) v.inputs_row += first;
     if (v.inner_row) v.inner_row += first;
     if (v.own_row) v.own_row += first;
+    if (v.asked_low_row) v.asked_low_row += first;
+    if (v.asked_row) {
+        v.asked_row += first;
+        v.part_row += first;
+        v.head_x += first;
+        v.head_y += first;
+    }
     if (v.entry_row) v.entry_row += first;
     if (v.place_weight) v.place_weight += place;
     if (v.dense_gate_row) {

@@ -125,11 +125,15 @@ static geodec_status bind_attention(geodec__binder *b, int32_t i, geodec__layer 
     geodec_err *err = b->err;
     const geodec_model_config *c = b->c;
     const geodec__arch *a = b->arch;
-    const int64_t d = c->d_model, q = (int64_t)l->n_head * l->v_dim;
+    const int64_t d = c->d_model, q = (int64_t)l->n_head * (c->d_latent > 0 ? c->d_latent_value : l->v_dim);
     const geodec__presence gate = geodec__bind_presence(a, "attn_gate");
     GEODEC_PASS(geodec__bind_stream_norm(b, i, a->attn_norm, "attn_norm", &l->attn_norm));
-    GEODEC_PASS(bind_projections(b, i, l));
-    GEODEC_PASS(bind_head_norms(b, i, l));
+    if (a->latent != GEODEC__LATENT_NONE) {
+        GEODEC_PASS(geodec__bind_latent(b, i, l));
+    } else {
+        GEODEC_PASS(bind_projections(b, i, l));
+        GEODEC_PASS(bind_head_norms(b, i, l));
+    }
     const geodec_gguf_tensor *t = gate == GEODEC__NEVER ? NULL : geodec__bind_find(b, i, "attn_gate.weight");
     if (t || gate == GEODEC__ALWAYS) {
         const int64_t rows = t && t->dim[1] == l->n_head ? l->n_head : q;
@@ -584,6 +588,8 @@ void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geo
                                                 &l->k,
                                                 &l->v,
                                                 &l->o,
+                                                &l->latent.q_a,
+                                                &l->latent.kv_a,
                                                 &l->decay,
                                                 &l->attn_gate,
                                                 &l->input_gate,
@@ -609,6 +615,10 @@ void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geo
                 const geodec__matrix w = geodec__expert(many[k], e);
                 fn(ctx, &w);
             }
+        }
+        for (int64_t h = 0; l->latent.kv_a.data && h < 2 * (int64_t)l->n_head; h++) {
+            const geodec__matrix *all = h % 2 ? &l->latent.v_b : &l->latent.k_b, w = geodec__expert(all, h / 2);
+            if (all->data) fn(ctx, &w);
         }
         for (int k = 0; k < GEODEC_SLOTS; k++)
             if (l->basis[k].data && (k == 0 || l->basis[k].data != l->basis[k - 1].data)) fn(ctx, &l->basis[k]);

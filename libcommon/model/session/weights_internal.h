@@ -46,6 +46,14 @@ typedef struct geodec__recurrent {
     bool beside;       /* both this and attention read x, and their outputs are added */
 } geodec__recurrent;
 
+/* Attention from latent vectors (latent.c). Matrices of heads are those of geodec__expert. data NULL: no such part. */
+typedef struct geodec__latent {
+    geodec__matrix q_a;      /* [d_latent_query][d_model] data NULL: queries come from the stream */
+    geodec__matrix kv_a;     /* [d_latent + rope_dim][d_model] */
+    geodec__matrix k_b, v_b; /* [n_head] of [d_latent][d_latent_key], [d_latent_value][d_latent] */
+    geodec__norm q_norm, kv_norm;
+} geodec__latent;
+
 /* NULL (or data NULL) where the architecture has no such part. Vectors are float32, padded with zeros. */
 typedef struct geodec__layer {
     geodec__norm attn_norm, ffn_norm;           /* before attention and feed-forward */
@@ -62,6 +70,7 @@ typedef struct geodec__layer {
     float xielu[4];     /* alpha of positive and negative numbers, beta, eps */
     float stream_scale; /* layer_output_scale; 0: 1 */
     geodec__matrix q, k, v, o;
+    geodec__latent latent;                /* in place of k and v; q [n_head][d_latent_key + rope_dim] */
     geodec__matrix input_gate, input_out; /* of the layer's own input (layer_inputs.c); data NULL: none */
     geodec__norm input_norm;
     geodec__matrix attn_gate; /* [n_head], or [n_head head_dim]: factors of attention's result, through a function */
@@ -86,6 +95,7 @@ typedef struct geodec__layer {
     int32_t d_ff;              /* of the network of every row; 0: none */
     int32_t kv_layer;          /* whose keys and values it reads: its own, or an earlier one's (gemma4) */
     int32_t window;            /* keys visible: the row itself and window - 1 before it; 0 = all */
+    int32_t rope_at;           /* first dimension that rotates */
     int32_t rope;              /* which table of angles: 0, 1 (gemma3's sliding layers), or -1: no rotation */
 } geodec__layer;
 
