@@ -1,5 +1,6 @@
 /* The attention half of a block: x += [N] (Wo gate(attention(q, k, v)) + b), with q, k and v from z = N(x) (project.c,
  * gate.c). */
+#include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "reference/reference_internal.h"
 
@@ -9,20 +10,102 @@
 geodec__ref_attention geodec__reference_attention_of(const geodec__ref_tape *t, const geodec__layer *l)
 {
     const geodec_model_config *c = &t->r->model->config;
-    return (geodec__ref_attention){.n = t->n,
-                                   .first = t->first,
-                                   .n_head = c->n_head,
-                                   .n_kv_head = c->n_kv_head,
-                                   .head_dim = c->head_dim,
-                                   .window = l->window,
-                                   .chunks = c->chunks,
-                                   .scale = c->attn_scale != 0 ? c->attn_scale : 1 / sqrt((double)c->head_dim),
-                                   .cap = (double)c->attn_softcap,
-                                   .alibi = (double)c->alibi,
-                                   .sinks = l->sinks,
-                                   .q = t->q,
-                                   .k = t->k,
-                                   .v = t->v};
+    geodec__ref_attention a = {.n = t->n,
+                               .first = t->first,
+                               .n_head = c->n_head,
+                               .n_kv_head = c->n_kv_head,
+                               .head_dim = c->head_dim,
+                               .window = l->window,
+                               .chunks = c->chunks,
+                               .scale = c->attn_scale != 0 ? c->attn_scale : 1 / sqrt((double)c->head_dim),
+                               .cap = (double)c->attn_softcap,
+                               .alibi = (double)c->alibi,
+                               .sinks = l->sinks,
+                               .q = t->q,
+                               .k = t->k,
+                               .v = t->v};
+    if (l->latent.kv_a.data) geodec__reference_latent_attention(t, &a);
+    return a;
+}
+
+/* Numbers of all queries of a row, and of its keys or values. */
+static int64_t query_width(const geodec__ref_tape *t, const geodec__layer *l)
+{
+    return l->latent.kv_a.data ? t->r->model->config.n_head * geodec__reference_latent_width(t) : l->q.rows;
+}
+static int64_t key_width(const geodec__ref_tape *t, const geodec__layer *l)
+{
+    return l->latent.kv_a.data ? query_width(t, l) : geodec__max(l->k.rows, l->v.rows);
+}
+
+/* Attention of the normalised stream: *heads becomes the output matrix's argument. */
+static geodec_status attend(geodec__ref_tape *t, const geodec__layer *l, const double **heads, geodec_err *err)
+{
+    const bool latent = l->latent.kv_a.data;
+    if (latent) {
+        GEODEC_PASS(geodec__reference_latent(t, l, err));
+    } else {
+        GEODEC_PASS(geodec__reference_project(t, l, GEODEC__REF_QUERY, err));
+        GEODEC_PASS(geodec__reference_project(t, l, GEODEC__REF_KEY, err));
+        GEODEC_PASS(geodec__reference_project(t, l, GEODEC__REF_VALUE, err));
+    }
+    const geodec__ref_attention a = geodec__reference_attention_of(t, l);
+    GEODEC_PASS(geodec__reference_attend(t->r->pool, &a, latent ? geodec__reference_latent_mixed(t) : t->mixed, err));
+    if (!latent) return geodec__reference_gate(t, l, heads, err);
+    *heads = geodec__reference_latent_result(t);
+    return GEODEC_OK;
+}
+
+/* d_o [k][n - first][columns of the output matrix] of dz. */
+static geodec_status attend_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, const double *dz,
+                                double *d_o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t rows = k * (t->n - t->first), q = query_width(t, l), kv = key_width(t, l);
+    double *buffer[4] = {NULL};
+    GEODEC_TRY(geodec__reference_scratch(4, (const int64_t[]){rows * q, rows * kv, rows * kv, rows * q}, buffer, err));
+    double *dq = buffer[0], *dk = buffer[1], *dv = buffer[2], *heads = buffer[3];
+    const geodec__ref_attention a = geodec__reference_attention_of(t, l);
+    if (l->latent.kv_a.data) {
+        GEODEC_TRY(geodec__reference_latent_jvp(t, l, k, dz, dq, dk, dv, err));
+        GEODEC_TRY(geodec__reference_attend_jvp(t->r->pool, &a, k, dq, dk, dv, heads, err));
+        geodec__reference_latent_pack(t, rows, heads, d_o);
+    } else {
+        GEODEC_TRY(geodec__reference_project_jvp(t, l, GEODEC__REF_QUERY, k, dz, dq, err));
+        GEODEC_TRY(geodec__reference_project_jvp(t, l, GEODEC__REF_KEY, k, dz, dk, err));
+        GEODEC_TRY(geodec__reference_project_jvp(t, l, GEODEC__REF_VALUE, k, dz, dv, err));
+        GEODEC_TRY(geodec__reference_attend_jvp(t->r->pool, &a, k, dq, dk, dv, d_o, err));
+        GEODEC_TRY(geodec__reference_gate_jvp(t, l, k, dz, d_o, err));
+    }
+done:
+    geodec_mem_free(buffer[0]);
+    return st;
+}
+
+/* gz += that of go, which is overwritten; scratch has gz's size. */
+static geodec_status attend_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *go,
+                                double *scratch, double *gz, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t rows = k * (t->n - t->first), q = query_width(t, l), kv = key_width(t, l);
+    double *buffer[4] = {NULL};
+    GEODEC_TRY(geodec__reference_scratch(4, (const int64_t[]){rows * q, rows * kv, rows * kv, rows * q}, buffer, err));
+    double *gq = buffer[0], *gk = buffer[1], *gv = buffer[2], *heads = buffer[3];
+    const geodec__ref_attention a = geodec__reference_attention_of(t, l);
+    if (l->latent.kv_a.data) {
+        geodec__reference_latent_unpack(t, rows, go, heads);
+        GEODEC_TRY(geodec__reference_attend_vjp(t->r->pool, &a, k, heads, gq, gk, gv, err));
+        GEODEC_TRY(geodec__reference_latent_vjp(t, l, k, gq, gk, gv, scratch, gz, err));
+    } else {
+        GEODEC_TRY(geodec__reference_gate_vjp(t, l, k, go, scratch, gz, err));
+        GEODEC_TRY(geodec__reference_attend_vjp(t->r->pool, &a, k, go, gq, gk, gv, err));
+        GEODEC_TRY(geodec__reference_project_vjp(t, l, GEODEC__REF_VALUE, k, gv, scratch, gz, err));
+        GEODEC_TRY(geodec__reference_project_vjp(t, l, GEODEC__REF_QUERY, k, gq, scratch, gz, err));
+        GEODEC_TRY(geodec__reference_project_vjp(t, l, GEODEC__REF_KEY, k, gk, scratch, gz, err));
+    }
+done:
+    geodec_mem_free(buffer[0]);
+    return st;
 }
 
 /* The factors of what attention adds. */
@@ -39,12 +122,7 @@ geodec_status geodec__reference_mix(geodec__ref_tape *t, const geodec__layer *l,
     const double *heads;
     memcpy(t->x, x, (size_t)(n * d) * sizeof *x);
     geodec__reference_enter(n, d, &l->attn_norm, x, t->z);
-    GEODEC_PASS(geodec__reference_project(t, l, GEODEC__REF_QUERY, err));
-    GEODEC_PASS(geodec__reference_project(t, l, GEODEC__REF_KEY, err));
-    GEODEC_PASS(geodec__reference_project(t, l, GEODEC__REF_VALUE, err));
-    const geodec__ref_attention a = geodec__reference_attention_of(t, l);
-    GEODEC_PASS(geodec__reference_attend(t->r->pool, &a, t->mixed, err));
-    GEODEC_PASS(geodec__reference_gate(t, l, &heads, err));
+    GEODEC_PASS(attend(t, l, &heads, err));
     GEODEC_PASS(geodec__reference_product(t->r->pool, &l->o, n, heads, t->attn_out, err));
     geodec__reference_bias(n, d, l->o_bias, t->attn_out);
     scale(t, n * d, t->attn_out);
@@ -62,17 +140,11 @@ geodec_status geodec__reference_mix_jvp(const geodec__ref_tape *t, const geodec_
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = t->n - t->first, d = t->r->model->config.d_model;
-    const int64_t size[] = {k * n * d, k * n * l->q.rows, k * n * l->k.rows, k * n * l->v.rows, k * n * l->q.rows};
-    double *buffer[5] = {NULL};
-    GEODEC_TRY(geodec__reference_scratch(5, size, buffer, err));
-    double *dz = buffer[0], *dq = buffer[1], *dk = buffer[2], *dv = buffer[3], *d_o = buffer[4];
+    double *buffer[2] = {NULL};
+    GEODEC_TRY(geodec__reference_scratch(2, (const int64_t[]){k * n * d, k * n * l->o.cols}, buffer, err));
+    double *dz = buffer[0], *d_o = buffer[1];
     geodec__reference_enter_jvp(n, d, &l->attn_norm, t->x + t->first * d, k, dx, dz);
-    GEODEC_TRY(geodec__reference_project_jvp(t, l, GEODEC__REF_QUERY, k, dz, dq, err));
-    GEODEC_TRY(geodec__reference_project_jvp(t, l, GEODEC__REF_KEY, k, dz, dk, err));
-    GEODEC_TRY(geodec__reference_project_jvp(t, l, GEODEC__REF_VALUE, k, dz, dv, err));
-    const geodec__ref_attention a = geodec__reference_attention_of(t, l);
-    GEODEC_TRY(geodec__reference_attend_jvp(t->r->pool, &a, k, dq, dk, dv, d_o, err));
-    GEODEC_TRY(geodec__reference_gate_jvp(t, l, k, dz, d_o, err));
+    GEODEC_TRY(attend_jvp(t, l, k, dz, d_o, err));
     GEODEC_TRY(geodec__reference_product(t->r->pool, &l->o, k * n, d_o, dz, err));
     scale(t, k * n * d, dz);
     if (l->attn_post_norm.weight)
@@ -88,22 +160,15 @@ geodec_status geodec__reference_mix_vjp(const geodec__ref_tape *t, const geodec_
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = t->n - t->first, d = t->r->model->config.d_model;
-    const int64_t size[] = {k * n * d,         k * n * d,         k * n * l->q.rows,
-                            k * n * l->q.rows, k * n * l->k.rows, k * n * l->v.rows};
-    double *buffer[6] = {NULL};
-    GEODEC_TRY(geodec__reference_scratch(6, size, buffer, err));
-    double *gz = buffer[0], *part = buffer[1], *go = buffer[2], *gq = buffer[3], *gk = buffer[4], *gv = buffer[5];
+    double *buffer[3] = {NULL};
+    GEODEC_TRY(geodec__reference_scratch(3, (const int64_t[]){k * n * d, k * n * d, k * n * l->o.cols}, buffer, err));
+    double *gz = buffer[0], *part = buffer[1], *go = buffer[2];
     memcpy(part, gx, (size_t)(k * n * d) * sizeof *part);
     if (l->attn_post_norm.weight)
         geodec__reference_norm_vjp(n, &l->attn_post_norm, t->attn_out + t->first * d, k, gx, part);
     scale(t, k * n * d, part);
     GEODEC_TRY(geodec__reference_product_vjp(t->r->pool, &l->o, k * n, part, go, err));
-    GEODEC_TRY(geodec__reference_gate_vjp(t, l, k, go, part, gz, err));
-    const geodec__ref_attention a = geodec__reference_attention_of(t, l);
-    GEODEC_TRY(geodec__reference_attend_vjp(t->r->pool, &a, k, go, gq, gk, gv, err));
-    GEODEC_TRY(geodec__reference_project_vjp(t, l, GEODEC__REF_VALUE, k, gv, part, gz, err));
-    GEODEC_TRY(geodec__reference_project_vjp(t, l, GEODEC__REF_QUERY, k, gq, part, gz, err));
-    GEODEC_TRY(geodec__reference_project_vjp(t, l, GEODEC__REF_KEY, k, gk, part, gz, err));
+    GEODEC_TRY(attend_vjp(t, l, k, go, part, gz, err));
     geodec__reference_enter_vjp(n, d, &l->attn_norm, t->x + t->first * d, k, gz, gz);
     geodec__reference_add(k * n * d, gz, gx);
 done:

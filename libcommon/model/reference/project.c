@@ -11,7 +11,7 @@ typedef struct projection {
     const float *bias;
     const geodec__norm *norm;
     int64_t heads, rows; /* rows of y */
-    bool rotated, warm;
+    bool rotated;
     double *raw, *before; /* [n][rows] arguments of clamp and norm; NULL without */
     double *y;            /* [n][rows] */
 } projection;
@@ -19,7 +19,7 @@ typedef struct projection {
 static projection projection_of(const geodec__ref_tape *t, const geodec__layer *l, geodec__ref_projected which)
 {
     const geodec_model_config *c = &t->r->model->config;
-    const bool rotated = l->rope >= 0, still = c->temperature_still && rotated;
+    const bool rotated = l->rope >= 0;
     switch (which) {
     case GEODEC__REF_QUERY:
         return (projection){.w = &l->q,
@@ -28,7 +28,6 @@ static projection projection_of(const geodec__ref_tape *t, const geodec__layer *
                             .heads = c->n_head,
                             .rows = geodec__reference_query_rows(l),
                             .rotated = rotated,
-                            .warm = c->temperature != 0 && !still,
                             .raw = t->q_raw,
                             .before = t->q0,
                             .y = t->q};
@@ -77,14 +76,16 @@ static void rotate(const geodec__ref_tape *t, const geodec__layer *l, const proj
 }
 
 /* Rows first .. n-1 of k sequences, times 1 + temperature log(floor((position + offset) / length) + 1). */
-static void warm(const geodec__ref_tape *t, const projection *p, int64_t first, int64_t k, double *y)
+void geodec__reference_warm(const geodec__ref_tape *t, const geodec__layer *l, int64_t rows, int64_t first, int64_t k,
+                            double *y)
 {
     const geodec_model_config *c = &t->r->model->config;
-    for (int64_t row = 0; p->warm && row < k * (t->n - first); row++, y += p->rows) {
+    const bool warm = c->temperature != 0 && !(c->temperature_still && l->rope >= 0);
+    for (int64_t row = 0; warm && row < k * (t->n - first); row++, y += rows) {
         const int64_t position = first + row % (t->n - first);
         const double chunk = floor((double)(position + c->temperature_offset) / (double)c->temperature_length);
         const double factor = 1 + c->temperature * log(chunk + 1);
-        for (int64_t i = 0; i < p->rows; i++) y[i] *= factor;
+        for (int64_t i = 0; i < rows; i++) y[i] *= factor;
     }
 }
 
@@ -110,7 +111,7 @@ geodec_status geodec__reference_project(const geodec__ref_tape *t, const geodec_
     if (!normed_last(t, &p)) norm(t, &p);
     rotate(t, l, &p, 0, 1, false, p.y);
     if (normed_last(t, &p)) norm(t, &p);
-    warm(t, &p, 0, 1, p.y);
+    if (which == GEODEC__REF_QUERY) geodec__reference_warm(t, l, p.rows, 0, 1, p.y);
     return GEODEC_OK;
 }
 
@@ -126,7 +127,7 @@ geodec_status geodec__reference_project_jvp(const geodec__ref_tape *t, const geo
     if (normed_last(t, &p)) rotate(t, l, &p, t->first, k, false, dy);
     if (p.norm->weight) geodec__reference_norm_jvp(n, p.norm, p.before + at, k, dy, dy);
     if (!normed_last(t, &p)) rotate(t, l, &p, t->first, k, false, dy);
-    warm(t, &p, t->first, k, dy);
+    if (which == GEODEC__REF_QUERY) geodec__reference_warm(t, l, rows, t->first, k, dy);
     return GEODEC_OK;
 }
 
@@ -137,7 +138,7 @@ geodec_status geodec__reference_project_vjp(const geodec__ref_tape *t, const geo
     const projection p = projection_of(t, l, which);
     const double most = (double)t->r->model->config.qkv_clamp;
     const int64_t n = t->n - t->first, rows = p.rows, at = t->first * rows;
-    warm(t, &p, t->first, k, gy);
+    if (which == GEODEC__REF_QUERY) geodec__reference_warm(t, l, rows, t->first, k, gy);
     if (!normed_last(t, &p)) rotate(t, l, &p, t->first, k, true, gy);
     if (p.norm->weight) geodec__reference_norm_vjp(n, p.norm, p.before + at, k, gy, gy);
     if (normed_last(t, &p)) rotate(t, l, &p, t->first, k, true, gy);

@@ -33,6 +33,7 @@ typedef struct geodec__ref_tape {
     double *gated, *mixed_normed;            /* [n][n_head head_dim] the result after the gate, and after the norm */
     double *attn_out;                        /* [n][d_model] before the post-norm */
     struct geodec__ref_recurrent *recurrent; /* recurrent_internal.h; NULL without such layers */
+    struct geodec__ref_latent *latent;       /* latent.c; NULL without attention from latent vectors */
     /* feed-forward */
     double *middle;     /* [n][d_model] stream between the halves */
     double *gate, *up;  /* [slots][width of the layer's networks]; slots: n, or n n_expert_used, ordered by expert and
@@ -106,6 +107,33 @@ geodec_status geodec__reference_project_vjp(const geodec__ref_tape *t, const geo
                                             geodec__ref_projected which, int64_t k, double *gy, double *scratch,
                                             double *gz, geodec_err *err) GEODEC_MUST_USE;
 geodec__ref_attention geodec__reference_attention_of(const geodec__ref_tape *t, const geodec__layer *l);
+
+/* y [k][n - first][rows] *= the queries' factor by position. */
+void geodec__reference_warm(const geodec__ref_tape *t, const geodec__layer *l, int64_t rows, int64_t first, int64_t k,
+                            double *y);
+
+/* Attention from latent vectors (latent.c): queries, keys and values of padded heads from t->z, in the tape; dq, dk and
+ * dv [k][n - first][n_head width] of dz, and gz += theirs; gq is overwritten, scratch has gz's size. attention: of
+ * these heads. pack, unpack: from heads [rows][n_head width] to the output matrix's argument [rows][n_head value], and
+ * back with zeros. mixed: room for attention's result; result: that, packed. */
+typedef struct geodec__ref_latent geodec__ref_latent;
+geodec_status geodec__reference_latent_create(const geodec_model_config *c, int64_t n, geodec__ref_latent **out,
+                                              geodec_err *err) GEODEC_MUST_USE;
+void geodec__reference_latent_destroy(geodec__ref_latent *t); /* NULL ok */
+int64_t geodec__reference_latent_width(const geodec__ref_tape *t);
+void geodec__reference_latent_attention(const geodec__ref_tape *t, geodec__ref_attention *a);
+geodec_status geodec__reference_latent(const geodec__ref_tape *t, const geodec__layer *l,
+                                       geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_latent_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
+                                           const double *dz, double *dq, double *dk, double *dv,
+                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_latent_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gq,
+                                           const double *gk, const double *gv, double *scratch, double *gz,
+                                           geodec_err *err) GEODEC_MUST_USE;
+double *geodec__reference_latent_mixed(const geodec__ref_tape *t);
+const double *geodec__reference_latent_result(const geodec__ref_tape *t);
+void geodec__reference_latent_pack(const geodec__ref_tape *t, int64_t rows, const double *heads, double *packed);
+void geodec__reference_latent_unpack(const geodec__ref_tape *t, int64_t rows, const double *packed, double *heads);
 
 /* Attention's result t->mixed becomes the argument of the output matrix, *out [n][n_head head_dim] in the tape. jvp
  * works on d_o and vjp on go [k][n - first][n_head head_dim] in place, dz and gz are those of t->z; scratch has gz's

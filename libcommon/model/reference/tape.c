@@ -160,6 +160,7 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
     }
 #undef BUFFER
     GEODEC_TRY(geodec__reference_recurrent_tape(&t, err));
+    GEODEC_TRY(geodec__reference_latent_create(c, n, &t.latent, err));
     GEODEC_MOVE(*out, t);
 done:
     geodec__reference_tape_destroy(&t);
@@ -171,5 +172,6 @@ void geodec__reference_tape_destroy(geodec__ref_tape *t)
     for (int i = 0; i < t->n_all; i++) geodec_mem_free(t->all[i]);
     for (int i = 0; i < 2; i++) geodec__reference_angles_destroy(&t->angles[i]);
     geodec__reference_recurrent_destroy(t->recurrent);
+    geodec__reference_latent_destroy(t->latent);
     *t = (geodec__ref_tape){0};
 }
