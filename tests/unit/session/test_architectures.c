@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TOKENS = 40, PATH_BYTES = 4096, LEAST_FILES = 98 /* that opened when this was written */ };
+enum { TOKENS = 40, PATH_BYTES = 4096, LEAST_FILES = 101 /* that opened when this was written */ };
 
 /* How the tokens of a text are run. */
 typedef struct way {
@@ -162,6 +162,60 @@ static const char *rewritten(const char *golden, const char *name, const rewriti
     return path;
 }
 
+/* The file of latent vectors whose heads have their keys and values in one matrix, as before 2025-04: attn_kv_b in
+ * place of attn_k_b, which is transposed, and attn_v_b, and no keys for the sizes of a head but the general ones. */
+static const char *joined(const char *golden, int32_t n_layer, int64_t heads, int64_t rank, int64_t key, int64_t value)
+{
+    geodec_err err = {0};
+    geodec_gguf *g = NULL;
+    geodec_gguf_writer *out = NULL;
+    const char *path = test_tmp("joined.gguf");
+    const int64_t rows = key + value, dim[] = {rank, heads * rows};
+    float *all = geodec_mem_new(heads * rows * rank, sizeof *all);
+    char name[128];
+    test_ok(geodec_gguf_open(golden, &g, &err), &err);
+    test_ok(geodec_gguf_writer_create(path, &out, &err), &err);
+    for (int64_t i = 0; i < geodec_gguf_n_keys(g); i++) {
+        const char *k = geodec_gguf_key_at(g, i);
+        if (!strstr(k, "attention.key_length") && !strstr(k, "attention.value_length"))
+            test_ok(geodec_gguf_put_copy(out, g, k, &err), &err);
+    }
+    test_ok(geodec_gguf_put_u32(out, "deepseek2.attention.key_length", 40, &err), &err);
+    test_ok(geodec_gguf_put_u32(out, "deepseek2.attention.value_length", 24, &err), &err);
+    for (int pass = 0; pass < 2; pass++) /* names and shapes, then values */
+        for (int64_t i = 0; i < geodec_gguf_n_tensors(g) + n_layer; i++) {
+            const int32_t layer = (int32_t)(i - geodec_gguf_n_tensors(g));
+            if (layer >= 0) {
+                (void)snprintf(name, sizeof name, "blk.%d.attn_kv_b.weight", layer);
+                if (pass == 0) {
+                    test_ok(geodec_gguf_plan_tensor(out, name, GEODEC_GGML_F32, 2, dim, &err), &err);
+                    continue;
+                }
+                (void)snprintf(name, sizeof name, "blk.%d.attn_k_b.weight", layer);
+                const float *k = geodec_gguf_find(g, name)->data; /* [heads][rank][key] */
+                (void)snprintf(name, sizeof name, "blk.%d.attn_v_b.weight", layer);
+                const float *v = geodec_gguf_find(g, name)->data; /* [heads][value][rank] */
+                for (int64_t h = 0; h < heads; h++) {
+                    for (int64_t r = 0; r < key; r++)
+                        for (int64_t c = 0; c < rank; c++) all[(h * rows + r) * rank + c] = k[(h * rank + c) * key + r];
+                    memcpy(all + (h * rows + key) * rank, v + h * value * rank, (size_t)(value * rank) * sizeof *v);
+                }
+                test_ok(geodec_gguf_stream(out, all, (size_t)(heads * rows * rank) * sizeof *all, &err), &err);
+                continue;
+            }
+            const geodec_gguf_tensor *t = geodec_gguf_tensor_at(g, i);
+            if (strstr(t->name, "attn_k_b") || strstr(t->name, "attn_v_b")) continue;
+            if (pass == 0)
+                test_ok(geodec_gguf_plan_tensor(out, t->name, t->type, t->n_dims, t->dim, &err), &err);
+            else
+                test_ok(geodec_gguf_stream(out, t->data, t->bytes, &err), &err);
+        }
+    test_ok(geodec_gguf_writer_commit(out, &err), &err);
+    geodec_gguf_close(g);
+    geodec_mem_free(all);
+    return path;
+}
+
 static float *logits_of(const char *path, int64_t *vocab)
 {
     static const way batch = {"one batch", TOKENS, GEODEC_ISA_AUTO, 1, false};
@@ -197,4 +251,29 @@ Test(model_architectures, the_same_in_other_tensors)
         geodec_mem_free(one);
         geodec_mem_free(other);
     }
+}
+
+Test(model_architectures, latent_vectors_with_one_matrix_of_heads)
+{
+    enum { LAYERS = 3, HEADS = 2, RANK = 32, KEY = 24, VALUE = 24 };
+    int64_t vocab, n;
+    const char *golden = test_shared("golden/arch/deepseek2-moe.gguf");
+    float *one = logits_of(golden, &vocab);
+    float *other = logits_of(joined(golden, LAYERS, HEADS, RANK, KEY, VALUE), &n);
+    cr_expect(n == vocab && memcmp(one, other, (size_t)(TOKENS * vocab) * sizeof *one) == 0);
+    geodec_mem_free(one);
+    geodec_mem_free(other);
+}
+
+/* The cache has the latent vector and the part of the key that rotates, and not the values again. */
+Test(model_architectures, latent_vectors_are_what_the_cache_has)
+{
+    geodec_err err = {0};
+    geodec_model *m = NULL;
+    geodec_session *s = NULL;
+    test_ok(geodec_model_open(test_shared("golden/arch/deepseek2-moe.gguf"), &m, &err), &err);
+    test_ok(geodec_session_create(m, &(geodec_session_options){.kv = GEODEC_KV_F32}, &s, &err), &err);
+    cr_expect_eq(geodec_session_kv_bytes(s), 3 * (32 + 16) * (int64_t)sizeof(float));
+    geodec_session_destroy(s);
+    geodec_model_close(m);
 }
