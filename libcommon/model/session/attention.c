@@ -3,7 +3,7 @@
  *
  * A task takes all query heads of one key head for some rows, so that a block of keys is loaded once for all of them,
  * and loops over the splits. With few rows and a long context a task is one split, and the states are merged
- * afterwards. */
+ * afterwards; with few tasks otherwise, the heads of a key head are divided. */
 #include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "session/model_internal.h"
@@ -15,6 +15,7 @@
 enum {
     QUERIES = 48,         /* of a tile, unless a key head serves more */
     DECODED = 12,         /* queries above which a rounded block is decoded once, not in every tile */
+    LEAST_HEADS = 4,      /* of a part of a key head's */
     SPLIT_ROWS = 8,       /* rows up to which splits are tasks of their own */
     SMALL_WORK = 1 << 15, /* multiply-adds below which dispatch to the pool costs more than it saves */
 };
@@ -140,6 +141,7 @@ typedef struct attention {
     bool chain;
     int64_t n; /* rows */
     int64_t tile_rows, tiles;
+    int64_t parts;                  /* of the query heads of a key head */
     int64_t split_begin, split_end; /* splits that any row sees */
     float *partial;                 /* [n_kv_head][tiles][splits][queries][state] when splits are tasks, else NULL */
 } attention;
@@ -149,7 +151,7 @@ typedef struct tile {
     const attention *a;
     geodec__attend_scratch *w;
     int64_t head, row, rows; /* key head; first row and number of rows */
-    int64_t share;           /* query heads of the key head */
+    int64_t first, share;    /* query heads: the first, and their number */
 } tile;
 
 static int64_t position_of(const attention *a, int64_t row) { return a->s->length + a->s->depth[row]; }
@@ -182,7 +184,7 @@ static int64_t list_row(const tile *t, int64_t row, int64_t base, int64_t n)
         q->lo = lo;
         q->hi = hi;
         q->before = (int32_t)(base - position_of(t->a, row));
-        q->slope = t->a->s->alibi ? t->a->s->alibi[t->head * share + h] : 0;
+        q->slope = t->a->s->alibi ? t->a->s->alibi[t->first + h] : 0;
         t->w->list[n++] = q;
     }
     return n;
@@ -302,7 +304,7 @@ static void run_splits(const tile *t, int64_t split_begin, int64_t split_end, fl
         first = first_seen(a, r) < first ? first_seen(a, r) : first;
         last = position_of(a, r) > last ? position_of(a, r) : last;
         for (int64_t h = 0; h < share; h++)
-            t->w->query[(r - t->row) * share + h].q = query_row[r] + (t->head * share + h) * q_dim;
+            t->w->query[(r - t->row) * share + h].q = query_row[r] + (t->first + h) * q_dim;
     }
     for (int64_t split = split_begin; split < split_end; split++) {
         const int64_t begin = split * GEODEC__SPLIT, end = begin + GEODEC__SPLIT;
@@ -339,22 +341,26 @@ static void finish(const tile *t, int64_t r, int64_t h, float *state)
     const geodec_session *s = t->a->s;
     const int64_t dim = s->cache.shape[t->a->layer].v_dim, seen = value_dim(s, t->a->layer);
     const float *sinks = s->model->layer[t->a->layer].sinks;
-    if (sinks) s->kernels->attend_sink(state, seen, sinks[t->head * t->share + h]);
+    if (sinks) s->kernels->attend_sink(state, seen, sinks[t->first + h]);
     s->kernels->attend_finish(state, seen);
-    memcpy(s->mixed_row[t->row + r] + (t->head * t->share + h) * dim, state, (size_t)dim * sizeof *state);
+    memcpy(s->mixed_row[t->row + r] + (t->first + h) * dim, state, (size_t)dim * sizeof *state);
 }
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------ */
 
-static tile tile_at(const attention *a, int64_t head, int64_t index, int worker)
+/* part: of all key heads' parts, in their order. */
+static tile tile_at(const attention *a, int64_t part, int64_t index, int worker)
 {
-    const int64_t row = index * a->tile_rows, left = a->n - row;
-    return (tile){a,
-                  &a->s->worker[worker].attend,
-                  head,
-                  row,
-                  left < a->tile_rows ? left : a->tile_rows,
-                  heads_per_key(&a->s->model->layer[a->layer])};
+    const int64_t row = index * a->tile_rows, left = a->n - row, head = part / a->parts, at = part % a->parts;
+    const int64_t heads = heads_per_key(&a->s->model->layer[a->layer]);
+    const int64_t first = heads * at / a->parts, end = heads * (at + 1) / a->parts;
+    return (tile){.a = a,
+                  .w = &a->s->worker[worker].attend,
+                  .head = head,
+                  .row = row,
+                  .rows = left < a->tile_rows ? left : a->tile_rows,
+                  .first = head * heads + first,
+                  .share = end - first};
 }
 
 static void tile_task(void *ctx, int64_t task, int worker)
@@ -411,7 +417,8 @@ void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool cha
     if (s->team) geodec__team_meet(s->team);
     if (s->rewrite) geodec__rewrite_run(s, layer, n);
 
-    attention a = {.s = s, .layer = layer, .kv_layer = l->kv_layer, .chain = chain, .n = n, .split_begin = INT64_MAX};
+    attention a = {
+        .s = s, .layer = layer, .kv_layer = l->kv_layer, .chain = chain, .n = n, .parts = 1, .split_begin = INT64_MAX};
     int64_t keys = 0;
     for (int64_t r = 0; r < n; r++) {
         const int64_t first = first_seen(&a, r), position = position_of(&a, r);
@@ -433,7 +440,9 @@ void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool cha
     const int64_t even = pool ? (n * l->n_kv_head + 4 * threads - 1) / (4 * threads) : n;
     a.tile_rows = geodec__min(geodec__min(n, most), even > 0 ? even : 1);
     a.tiles = (n + a.tile_rows - 1) / a.tile_rows;
-    geodec_pool_run_dynamic(pool, l->n_kv_head * a.tiles, tile_task, &a);
+    if (pool && l->n_kv_head * a.tiles < threads)
+        a.parts = geodec__max(1, geodec__min(threads / (l->n_kv_head * a.tiles), share / LEAST_HEADS));
+    geodec_pool_run_dynamic(pool, l->n_kv_head * a.parts * a.tiles, tile_task, &a);
 }
 
 /* Slopes of n heads: powers of 2^(-most / p), p the largest power of two up to n; heads beyond p have the odd powers of
