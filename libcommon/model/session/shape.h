@@ -19,11 +19,11 @@
 typedef struct geodec_shape {
     const char *name, *title, *arch;
     int32_t n_layer; /* fewer: the first layers of the model */
-    /* NAME=VALUE; of several with one name the last counts. A name with a point or a line below is a key of the
-     * architecture, without its prefix; shape.c has short names of the commonest keys (d, H, ...); others are no keys.
-     * A value is an integer, a number with a point or an exponent, a word, or a list of integers, an item for each
-     * layer: "6*2,1" is 6, 6, 1 and from the start again, "6*2,1*" is 6, 6 and 1 for the others. "+LIST" is the sum of
-     * the items of all layers. */
+    /* NAME=VALUE; of several with one name the last counts. A name with a point or an underscore is a key of
+     * the architecture, without its prefix; shape.c has short names of the commonest keys (d, H, ...); others are no
+     * keys. A value is an integer, a number with a point or an exponent, a word, or a list of integers, an item for
+     * each layer: "6*2,1" is 6, 6, 1 and from the start again, "6*2,1*" is 6, 6 and 1 for the others. "+LIST" is the
+     * sum of the items of all layers. */
     const char *values;
     /* "NAME(DIMENSION,...)": a tensor of each layer, or with '/' before its name of the model. ".weight" is left out;
      * a name that ends with a point has nothing behind it. Dimensions are products and quotients of integers, values
