@@ -10,17 +10,20 @@ static int64_t layers = 0;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "SHAPE-random-TYPE.gguf"),
     OPT_CHOICE("type", 0, &type, GEODEC_SHAPE_TYPES, "TYPE", "type of the matrices, or a mix of types"),
-    OPT_I64("layers", 0, &layers, 0, 1024, "N", "number of layers (0: that of the shape)"),
+    OPT_I64("layers", 0, &layers, 0, 1024, "N", "the first N layers only (0: all)"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-shape",
     .topic = CLI_TOPIC_MODELS,
     .purpose = "write a model of a public shape with random weights",
-    .usage = "[OPTIONS] " GEODEC_SHAPE_CHOICES,
+    .usage = "[OPTIONS] SHAPE",
     .description =
         "The file has the sizes of the named model, random weights and an artificial vocabulary. It is only for\n"
-        "measurements of speed and memory; its name and metadata say so. The same seed gives the same file.",
+        "measurements of speed and memory; its name and metadata say so. The same seed gives the same file.\n"
+        "Published files of gpt-oss are like --type mxfp4: experts in MXFP4, other matrices in Q8_0.\n\n"
+        "Shapes: " GEODEC_SHAPE_DENSE "\n"
+        "Mixtures of experts: " GEODEC_SHAPE_MIXTURES,
     .examples = "geodec-shape --type q8_0 smollm2-135m && geodec-bench smollm2-135m-random-q8_0.gguf",
     CLI_TAKES(options, 1, 1),
     .args_are_text = true,

@@ -71,8 +71,9 @@ static bool ends_with(const char *s, const char *end)
  * most. */
 static bool is_matrix(const geodec_gguf_tensor *t)
 {
-    static const char *const keep[] = {"_norm.", "ffn_gate_inp", "position_embd", "token_types", "ssm_conv1d",
-                                       "altup",  "laurel",       "time_mix_",     "expert_place"};
+    static const char *const keep[] = {
+        "_norm.", "ffn_gate_inp", "position_embd", "token_types",    "ssm_conv1d",          "altup",
+        "laurel", "time_mix_",    "expert_place",  "shortconv.conv", "per_layer_model_proj"};
     if (t->dim[1] * t->dim[2] * t->dim[3] == 1 || !ends_with(t->name, ".weight")) return false;
     for (size_t i = 0; i < sizeof keep / sizeof *keep; i++)
         if (strstr(t->name, keep[i])) return false;

@@ -1,8 +1,9 @@
-/* Random blocks of the tensor types. */
+/* Random blocks of the tensor types; the number of weights. */
 #ifndef GEODEC_MODEL_SHAPE_INTERNAL_H
 #define GEODEC_MODEL_SHAPE_INTERNAL_H
 
 #include "gguf/gguf.h"
+#include "session/shape.h"
 
 #include <stdint.h>
 
@@ -18,5 +19,8 @@ typedef struct geodec__random_blocks {
 
 /* Random blocks of any type. */
 geodec__random_blocks geodec__shape_random_blocks_of(int type);
+
+/* Weights of all layers, without the divisors of rotations, which no model card counts. */
+geodec_status geodec__shape_weights(const geodec_shape *s, int64_t *n, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

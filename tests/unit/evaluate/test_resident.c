@@ -13,11 +13,10 @@ static const char *model_of(const char *type, int32_t d_ff)
 {
     geodec_err err = {0};
     geodec_shape s = *geodec_shape_named("smollm2-135m");
+    char values[96];
+    (void)snprintf(values, sizeof values, "V=600 C=8192 d=256 f=%d H=4 K=4 h=64 r=64 base=1e5 eps=1e-5", (int)d_ff);
     s.n_layer = 1;
-    s.n_vocab = 600;
-    s.d_model = 256;
-    s.n_head = s.n_kv_head = 4;
-    s.d_ff = d_ff;
+    s.values = values;
     const char *path = test_tmp("resident-random.gguf");
     test_ok(geodec_shape_write(path, &s, type, 1, NULL, NULL, &err), &err);
     return path;

@@ -15,11 +15,7 @@ static const char *model_of(const char *shape, const char *type)
     geodec_err err = {0};
     geodec_shape s = *geodec_shape_named(shape);
     s.n_layer = 2;
-    s.n_vocab = 1024;
-    s.d_model = 128;
-    s.n_head = s.n_kv_head = 2;
-    s.head_dim = 64;
-    s.d_ff = 256;
+    s.values = "V=1024 C=8192 d=128 f=256 H=2 K=2 h=64 r=64 base=1e5 eps=1e-5";
     const char *path = test_tmp("speed-random.gguf");
     test_ok(geodec_shape_write(path, &s, type, 1, NULL, NULL, &err), &err);
     return path;

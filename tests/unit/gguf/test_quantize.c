@@ -53,6 +53,7 @@ static const char *write_model(const char *name, int type, bool tied, int64_t ex
     put(w, "token_embd.weight", type, WIDTH, 9, 1);
     if (!tied) put(w, "output.weight", type, WIDTH, 9, 1);
     put(w, "output_norm.weight", GEODEC_GGML_F32, WIDTH, 1, 1);
+    put(w, "per_layer_model_proj.weight", type, WIDTH, 3, 1);
     for (int i = 0; i < LAYERS; i++) {
         static const char *const parts[] = {"attn_q", "attn_k", "attn_v", "attn_output"};
         for (int k = 0; k < 4; k++) {
@@ -132,6 +133,7 @@ Test(gguf_quantize, types_of_other_recipes)
         {"q4_0", true, false, 0, "output.weight", GEODEC_GGML_Q4_0},
         {"q4_0", false, true, 0, "token_embd.weight", GEODEC_GGML_Q6_K},
         {"q8_0", false, true, 0, "token_embd.weight", GEODEC_GGML_Q8_0},
+        {"q8_0", false, true, 0, "per_layer_model_proj.weight", GEODEC_GGML_BF16}, /* kept as it is */
         {"bf16", false, false, 0, "blk.3.ffn_up.weight", GEODEC_GGML_BF16},
         {"tq2_0", false, false, 0, "token_embd.weight", GEODEC_GGML_Q4_K},
         {"tq2_0", false, false, 0, "blk.0.attn_q.weight", GEODEC_GGML_TQ2_0},

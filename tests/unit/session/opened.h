@@ -55,22 +55,9 @@ static inline void drawn_text(const geodec_model *m, uint64_t seed, int32_t *id,
 /* A file with 16 experts in each of 3 layers, of random weights of this type. */
 static inline const char *small_olmoe(const char *type)
 {
-    static const geodec_shape shape = {.name = "small-olmoe",
-                                       .title = "a small OLMoE",
-                                       .arch = "olmoe",
-                                       .n_layer = 3,
-                                       .d_model = 256,
-                                       .n_head = 4,
-                                       .n_kv_head = 4,
-                                       .head_dim = 64,
-                                       .d_ff = 256,
-                                       .n_vocab = 600,
-                                       .n_ctx = 512,
-                                       .n_expert = 16,
-                                       .n_expert_used = 4,
-                                       .rope_base = 10000,
-                                       .rms_eps = 1e-5F,
-                                       .qk_norm = true};
+    geodec_shape shape = *geodec_shape_named("olmoe-1b-7b");
+    shape.n_layer = 3;
+    shape.values = "V=600 C=512 d=256 f=256 H=4 K=4 h=64 r=64 E=16 used=4 base=1e4 eps=1e-5";
     geodec_err err = {0};
     const char *path = test_tmp("small-olmoe-random.gguf");
     test_ok(geodec_shape_write(path, &shape, type, 7, NULL, NULL, &err), &err);

@@ -22,22 +22,9 @@ enum { LAYERS = 3, EXPERTS = 16, USED = 4, VOCAB = 600, TOKENS = 40, LEAST = 2 *
 
 static const char *small_model(void)
 {
-    static const geodec_shape shape = {.name = "small-olmoe",
-                                       .title = "a small OLMoE",
-                                       .arch = "olmoe",
-                                       .n_layer = LAYERS,
-                                       .d_model = 128,
-                                       .n_head = 4,
-                                       .n_kv_head = 4,
-                                       .head_dim = 32,
-                                       .d_ff = 128,
-                                       .n_vocab = VOCAB,
-                                       .n_ctx = 256,
-                                       .n_expert = EXPERTS,
-                                       .n_expert_used = USED,
-                                       .rope_base = 10000,
-                                       .rms_eps = 1e-5F,
-                                       .qk_norm = true};
+    geodec_shape shape = *geodec_shape_named("olmoe-1b-7b");
+    shape.n_layer = LAYERS;
+    shape.values = "V=600 C=256 d=128 f=128 H=4 K=4 h=32 r=32 E=16 used=4 base=1e4 eps=1e-5"; /* the numbers above */
     geodec_err err = {0};
     const char *path = test_tmp("small-random.gguf");
     test_ok(geodec_shape_write(path, &shape, "q8_0", 7, NULL, NULL, &err), &err);
