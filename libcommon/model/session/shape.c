@@ -331,15 +331,15 @@ done:
 static const struct {
     const char *part;
     int type;
-    float mean, deviation;
+    double mean, deviation;
 } kinds[] = {
-    {"ssm_dt.bias", GEODEC_GGML_F32, -4.6F, 1.3F}, /* steps of 0.001 to 0.1 behind softplus, as Mamba begins */
-    {".bias", GEODEC_GGML_F32, 0, 0.02F},
-    {"norm.", GEODEC_GGML_F32, 1, 0.0577F},
-    {"layer_output_scale", GEODEC_GGML_F32, 1, 0.0577F},
+    {"ssm_dt.bias", GEODEC_GGML_F32, -4.6, 1.3}, /* steps of 0.001 to 0.1 behind softplus, as Mamba begins */
+    {".bias", GEODEC_GGML_F32, 0, 0.02},
+    {"norm.", GEODEC_GGML_F32, 1, 0.0577},
+    {"layer_output_scale", GEODEC_GGML_F32, 1, 0.0577},
     {"ssm_a", GEODEC_GGML_F32, -8, 4}, /* uniform in -15 .. -1 */
     {"attn_sinks", GEODEC_GGML_F32, 0, 1},
-    {"rope_f", GEODEC_GGML_F32, 4, 1.5F}, /* divisors of frequencies: 1.4 .. 6.6 */
+    {"rope_f", GEODEC_GGML_F32, 4, 1.5}, /* divisors of frequencies: 1.4 .. 6.6 */
     {"ffn_gate_inp", GEODEC_GGML_F32, 0, 0},
     {"position_embd", GEODEC_GGML_F32, 0, 0},
     {"ssm_conv1d", GEODEC_GGML_F32, 0, 0},
@@ -384,8 +384,8 @@ static void settle(const geodec_shape *s, const char *type, tensor *t)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (!strstr(t->name, kinds[i].part)) continue;
         t->type = kinds[i].type;
-        t->mean = (double)kinds[i].mean;
-        if (kinds[i].deviation > 0) t->deviation = (double)kinds[i].deviation;
+        t->mean = kinds[i].mean;
+        if (kinds[i].deviation > 0) t->deviation = kinds[i].deviation;
         return;
     }
     t->type = t->n_dims == 1 ? GEODEC_GGML_F32 : type_of(type, &facts, t->name, t->dim[0]);
