@@ -98,7 +98,7 @@ static void finish_row(const row_work *w, int64_t r)
     else
         for (int64_t i = 0; i < c->d_model; i++) x[i] += y[i];
     const float scale = w->layer->stream_scale;
-    if (!w->feed) geodec__laurel_add(s, w->layer, r);
+    if (!w->feed) geodec__streams_add_laurel(s, w->layer, r);
     for (int64_t i = 0; w->feed && c->embed_added && i < c->d_model; i++) x[i] += scale * s->entry_row[r][i];
     const bool last = w->feed && !w->layer->input_gate.data; /* otherwise the layer's own input is added before */
     for (int64_t i = 0; last && scale > 0 && !c->embed_added && i < c->d_model; i++) x[i] *= scale;
@@ -302,7 +302,7 @@ void geodec__forward_attend(geodec_session *s, int32_t index, int64_t n, bool ch
         geodec__norm_row(s->kernels, &l->expert_norm, s->x_row[r], s->own_row[r]);
     geodec__forward_norm(s, &l->attn_norm, n);
     show(s, index, GEODEC_SIDE_STREAM, n, d);
-    geodec__laurel_run(s, l, n);
+    geodec__streams_laurel(s, l, n);
     if (l->router.data && s->model->config.route_before) geodec__experts_route(s, l, index, n);
     mix(s, l, index, n, chain);
     for (int64_t r = 0; r < n; r++) s->input[r] = s->mixed_row[r];

@@ -260,8 +260,8 @@ void geodec__streams_enter(geodec_session *s, int64_t n);
 void geodec__streams_predict(geodec_session *s, const geodec__layer *l, int64_t n);
 void geodec__streams_correct(geodec_session *s, const geodec__layer *l, int64_t n);
 void geodec__streams_leave(geodec_session *s, int64_t n);
-void geodec__laurel_run(geodec_session *s, const geodec__layer *l, int64_t n);
-void geodec__laurel_add(const geodec_session *s, const geodec__layer *l, int64_t row);
+void geodec__streams_laurel(geodec_session *s, const geodec__layer *l, int64_t n);
+void geodec__streams_add_laurel(const geodec_session *s, const geodec__layer *l, int64_t row);
 /* Embeddings of a batch into x_row. */
 void geodec__forward_embed(geodec_session *s, const geodec_batch *b);
 /* Copies what is captured of a layer: n rows of s, which are rows first .. of a batch of `all`. */

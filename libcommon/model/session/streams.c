@@ -137,7 +137,7 @@ void geodec__streams_leave(geodec_session *s, int64_t n)
         for (int64_t i = 0; i < d; i++) s->x_row[r][i] *= share;
 }
 
-void geodec__laurel_run(geodec_session *s, const geodec__layer *l, int64_t n)
+void geodec__streams_laurel(geodec_session *s, const geodec__layer *l, int64_t n)
 {
     const int64_t d = s->model->config.d_model;
     if (!l->laurel_in.data) return;
@@ -153,7 +153,7 @@ void geodec__laurel_run(geodec_session *s, const geodec__layer *l, int64_t n)
     }
 }
 
-void geodec__laurel_add(const geodec_session *s, const geodec__layer *l, int64_t row)
+void geodec__streams_add_laurel(const geodec_session *s, const geodec__layer *l, int64_t row)
 {
     const float half = (float)sqrt(0.5), *y = beside(s, row);
     float *x = s->x_row[row];
