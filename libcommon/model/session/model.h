@@ -72,15 +72,17 @@ typedef struct geodec_model_config {
     /* Attention from latent vectors (latent.c): numbers of a token's latent vector, of that of its queries (0: queries
      * come from the stream), of a head's key without the rotated part, and of its value; d_latent 0: none */
     int32_t d_latent, d_latent_query, d_latent_key, d_latent_value;
-    bool parallel;      /* the feed-forward reads the stream before attention, as attention does */
-    bool plain;         /* the feed-forward has no gate: W2 activation(W1 x) */
-    float qkv_clamp;    /* queries, keys and values are kept within -qkv_clamp .. qkv_clamp */
-    float alibi;        /* scores lose slope times distance; slopes of n heads are 2^(-alibi k / n), k = 1 .. n, for a
-                         * power of two (Press et al. 2022, and alibi_slope in attention.c for others); 0: none */
-    float value_scale;  /* factor of attention's output, after its matrix */
-    bool gate_softplus; /* attention's gate is a softplus, not a sigmoid */
-    double temperature; /* queries are multiplied by 1 + temperature log(floor((position + temperature_offset) /
-                         * temperature_length) + 1); 0: not */
+    int32_t n_streams;   /* of the residual, of which the first is active (streams.c); 0: one */
+    int32_t laurel_rank; /* of the path beside attention; 0: none */
+    bool parallel;       /* the feed-forward reads the stream before attention, as attention does */
+    bool plain;          /* the feed-forward has no gate: W2 activation(W1 x) */
+    float qkv_clamp;     /* queries, keys and values are kept within -qkv_clamp .. qkv_clamp */
+    float alibi;         /* scores lose slope times distance; slopes of n heads are 2^(-alibi k / n), k = 1 .. n, for a
+                          * power of two (Press et al. 2022, and alibi_slope in attention.c for others); 0: none */
+    float value_scale;   /* factor of attention's output, after its matrix */
+    bool gate_softplus;  /* attention's gate is a softplus, not a sigmoid */
+    double temperature;  /* queries are multiplied by 1 + temperature log(floor((position + temperature_offset) /
+                          * temperature_length) + 1); 0: not */
     int32_t temperature_length, temperature_offset;
     bool temperature_still; /* only in layers that do not rotate */
     double yarn; /* 1: pairs before the ramp's end are scaled less, or not at all (YaRN); 0: all are scaled */
@@ -184,7 +186,7 @@ typedef void (*geodec_watch)(void *ctx, int32_t layer, geodec_side side, int64_t
 void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx);
 
 /* Observes what each half of a layer adds to the residual stream (attention, then feed-forward), [n] rows of d_model
- * values. fn NULL: no observer. GEODEC_NOMEM. */
+ * values. fn NULL: no observer. GEODEC_NOMEM; GEODEC_UNSUPPORTED for a residual of several streams. */
 typedef void (*geodec_watch_update)(void *ctx, int32_t layer, bool feed, int64_t n, const float *const *row);
 geodec_status geodec_session_watch_updates(geodec_session *s, geodec_watch_update fn, void *ctx,
                                            geodec_err *err) GEODEC_MUST_USE;

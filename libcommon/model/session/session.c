@@ -27,6 +27,8 @@ done:
 
 /* Width of the dense networks of a mixture; 0: none. */
 static int64_t dense_width(const geodec_model_config *c) { return geodec__max(c->d_ff_dense, c->d_ff_shared); }
+/* Columns of the widest small matrix of a layer. */
+static int64_t small_width(const geodec_model_config *c) { return geodec__max(c->d_inputs, c->laurel_rank); }
 
 /* Numbers of the queries of the widest layer. */
 static int64_t widest_query(const geodec_model *m)
@@ -47,13 +49,22 @@ static int64_t widest_mixed(const geodec_session *s)
     return most;
 }
 
+/* Numbers of the widest row that a product reads, but for the stream and the experts' vectors. */
+static int64_t widest_input(const geodec_session *s)
+{
+    const geodec_model_config *c = &s->model->config;
+    const int64_t heads = geodec__max((int64_t)c->n_head * s->attend_dim, geodec__latent_widest(c));
+    const int64_t inner = geodec__max(dense_width(c), small_width(c));
+    return geodec__max(geodec__max(heads, inner), geodec__recurrent_widest(s->model));
+}
+
 static geodec_status new_activations(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, q = widest_query(s->model), mixed = widest_mixed(s);
     const int64_t places = n * geodec__max(1, c->n_expert_used);
-    GEODEC_TRY(geodec__session_rows(&s->x_row, n, c->d_model, err));
+    GEODEC_TRY(geodec__session_rows(&s->x_row, n, geodec__streams_width(s->model), err));
     GEODEC_TRY(geodec__session_rows(&s->norm_row, n, c->d_model, err));
     const int64_t rank = c->recur_rank, wide = rank > 0 ? c->d_model : 0; /* of recurrent layers */
     GEODEC_TRY(geodec__session_rows(&s->query_row, n, geodec__max(q, rank), err));
@@ -104,9 +115,7 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
-    const int64_t heads = geodec__max((int64_t)c->n_head * s->attend_dim, geodec__latent_widest(c)),
-                  mixed = geodec__max(heads, geodec__recurrent_widest(s->model)),
-                  widest = geodec__max(geodec__max(c->d_model, geodec__max(c->d_ff, dense_width(c))), mixed);
+    const int64_t widest = geodec__max(geodec__max(c->d_model, c->d_ff), widest_input(s));
     const int threads = geodec_pool_threads(s->pool);
     GEODEC_NEW(s->worker, threads);
     s->n_workers = threads;
@@ -138,9 +147,7 @@ static geodec_status new_product(geodec_session *s, geodec_err *err)
         for (int i = 0; i < s->n_workers; i++) GEODEC_NEW(s->worker[i].panel, widest);
     }
     if (s->kernels->gemm) s->made_bytes = geodec__max(s->made_bytes, 32 * (int64_t)sizeof(float));
-    const int64_t heads = geodec__max(c->n_head * s->attend_dim, geodec__latent_widest(c)),
-                  mixed = geodec__max(heads, geodec__recurrent_widest(s->model)),
-                  wide = geodec__max(geodec__pad(dense_width(c)), geodec__pad(mixed));
+    const int64_t wide = geodec__pad(widest_input(s));
     const int64_t inputs =
         geodec__max(geodec__max(3 * n, 2 * places) * d, geodec__max(places * geodec__pad(c->d_ff), n * wide));
     s->made_size = (inputs + 31) / 32;
@@ -248,7 +255,8 @@ int64_t geodec__session_bytes(const geodec_session *s)
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, k = geodec__max(1, c->n_expert_used), q = (int64_t)c->n_head * s->attend_dim;
     const int64_t kv = s->cache.k_width + s->cache.v_width;
-    const int64_t row = 3 * (int64_t)c->d_model + 2 * q + kv + k * (2 * (int64_t)c->d_ff + c->d_model) + c->n_expert;
+    const int64_t row = 2 * (int64_t)c->d_model + geodec__streams_width(s->model) + 2 * q + kv +
+                        k * (2 * (int64_t)c->d_ff + c->d_model) + c->n_expert;
     const int64_t angles = (int64_t)c->rope_dim * s->rope_rows * (c->rope_base_local > 0 ? 2 : 1);
     const int64_t routes = 2 * k * c->n_layer;
     const int64_t latent = c->d_latent > 0 ? 2 * geodec__latent_widest(c) + c->d_latent_query : 0;
@@ -266,6 +274,8 @@ void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx)
 
 geodec_status geodec_session_watch_updates(geodec_session *s, geodec_watch_update fn, void *ctx, geodec_err *err)
 {
+    if (fn && s->model->config.n_streams > 0)
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "a residual of several streams is not observed by halves of a layer");
     if (fn && !s->update_row)
         GEODEC_PASS(geodec__session_rows(&s->update_row, s->max_batch, s->model->config.d_model, err));
     s->watch_update = fn;
