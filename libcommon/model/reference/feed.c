@@ -51,15 +51,15 @@ static geodec_status mixture(geodec__ref_tape *t, const geodec__layer *l, geodec
     const int64_t size = t->n * c->d_model;
     const double *in = t->z;
     if (l->expert_norm.weight) {
-        geodec__reference_norm(t->n, &l->expert_norm, t->x, t->expert_in);
-        in = t->expert_in;
+        geodec__reference_norm(t->n, &l->expert_norm, t->x, t->experts.in);
+        in = t->experts.in;
     } else if (c->weighed_input) {
-        memcpy(t->expert_in, t->z, (size_t)size * sizeof *t->z);
+        memcpy(t->experts.in, t->z, (size_t)size * sizeof *t->z);
     }
     GEODEC_PASS(geodec__reference_experts(t, l, c->route_raw ? t->x : in, in, err));
     GEODEC_PASS(geodec__reference_shared(t, l, err));
     geodec__reference_scale_mixture(t, l, size, t->ffn_out);
-    return GEODEC_OK;
+    return geodec__reference_adjugate(t, l, err);
 }
 
 geodec_status geodec__reference_feed(geodec__ref_tape *t, const geodec__layer *l, double *x, geodec_err *err)
@@ -97,9 +97,11 @@ static geodec_status mixture_jvp(const geodec__ref_tape *t, const geodec__layer 
         geodec__reference_norm_jvp(n, &l->expert_norm, t->x + t->first * d, k, dinput, own);
         din = own;
     }
-    GEODEC_TRY(geodec__reference_experts_jvp(t, l, k, c->route_raw ? dinput : din, din, dy, err));
+    const double *drouted = c->route_raw ? dinput : din;
+    GEODEC_TRY(geodec__reference_experts_jvp(t, l, k, drouted, din, dy, err));
     GEODEC_TRY(geodec__reference_shared_jvp(t, l, k, dz, dy, err));
     geodec__reference_scale_mixture(t, l, k * n * d, dy);
+    GEODEC_TRY(geodec__reference_adjugate_jvp(t, l, k, drouted, dy, err));
 done:
     geodec_mem_free(own);
     return st;
@@ -140,6 +142,7 @@ static geodec_status mixture_vjp(const geodec__ref_tape *t, const geodec__layer 
     if (l->expert_norm.weight) GEODEC_NEW(own, size);
     if (c->route_raw) GEODEC_NEW(raw, size);
     double *gin = own ? own : gz;
+    GEODEC_TRY(geodec__reference_adjugate_vjp(t, l, k, gy, raw ? raw : gin, err));
     geodec__reference_scale_mixture(t, l, size, gy);
     GEODEC_TRY(geodec__reference_experts_vjp(t, l, k, gy, raw ? raw : gin, gin, err));
     GEODEC_TRY(geodec__reference_shared_vjp(t, l, k, gy, gz, err));

@@ -174,6 +174,14 @@ static double chosen_sum(const geodec__ref_router *r, const double *prob, const 
     return sum;
 }
 
+/* What the weights are divided by; *fixed: it does not depend on them. */
+static double divisor(const geodec__ref_router *r, const double *prob, const int32_t *id, bool *fixed)
+{
+    const double sum = r->keep ? 1 : chosen_sum(r, prob, id);
+    *fixed = r->keep || sum < r->least;
+    return sum < r->least ? r->least : sum;
+}
+
 static double score(const geodec__ref_router *r, const double *prob, int64_t e)
 {
     return prob[e] + (r->bias ? (double)r->bias[e] : 0);
@@ -216,7 +224,16 @@ void geodec__reference_route(const geodec__ref_router *r, int64_t n, const doubl
                     best = e;
             id[j] = (int32_t)best;
         }
-        const double sum = r->keep ? 1 : chosen_sum(r, prob, id);
+        geodec__reference_weigh(r, 1, prob, id, weight);
+    }
+}
+
+void geodec__reference_weigh(const geodec__ref_router *r, int64_t n, const double *prob, const int32_t *id,
+                             double *weight)
+{
+    for (int64_t t = 0; t < n; t++, prob += r->n_expert, id += r->n_used, weight += r->n_used) {
+        bool fixed;
+        const double sum = divisor(r, prob, id, &fixed);
         for (int64_t j = 0; j < r->n_used; j++) weight[j] = r->scale * prob[id[j]] / sum;
     }
 }
@@ -231,10 +248,9 @@ void geodec__reference_route_jvp(const geodec__ref_router *r, int64_t n, const d
         for (int64_t e = 0; e < r->n_expert && !r->sigmoid; e++) mean += p[e] * dl[e];
         for (int64_t j = 0; j < r->n_used; j++)
             dsum += dw[j] = p[chosen[j]] * (r->sigmoid ? (1 - p[chosen[j]]) * dl[chosen[j]] : dl[chosen[j]] - mean);
-        if (!r->keep) {
-            const double sum = chosen_sum(r, p, chosen);
-            for (int64_t j = 0; j < r->n_used; j++) dw[j] = (dw[j] - p[chosen[j]] / sum * dsum) / sum;
-        }
+        bool fixed;
+        const double sum = divisor(r, p, chosen, &fixed);
+        for (int64_t j = 0; j < r->n_used; j++) dw[j] = (dw[j] - (fixed ? 0 : p[chosen[j]] / sum * dsum)) / sum;
         for (int64_t j = 0; j < r->n_used; j++) dw[j] *= r->scale;
     }
 }
@@ -246,14 +262,16 @@ void geodec__reference_route_vjp(const geodec__ref_router *r, int64_t n, const d
         const double *p = prob + row % n * r->n_expert, *gw = gweight + row * r->n_used;
         const int32_t *chosen = id + row % n * r->n_used;
         double *gl = glogits + row * r->n_expert, shared = 0, mean = 0;
-        const double sum = r->keep ? 1 : chosen_sum(r, p, chosen);
-        if (!r->keep)
+        bool fixed;
+        const double sum = divisor(r, p, chosen, &fixed);
+        if (!fixed)
             for (int64_t j = 0; j < r->n_used; j++) shared += gw[j] * p[chosen[j]] / sum;
         /* cotangent of p: zero except for the chosen; then through the softmax or the sigmoids */
         for (int64_t e = 0; e < r->n_expert; e++) gl[e] = 0;
         for (int64_t j = 0; j < r->n_used; j++) {
-            gl[chosen[j]] = r->scale * (gw[j] - shared) / sum;
-            mean += p[chosen[j]] * gl[chosen[j]];
+            const double g = r->scale * (gw[j] - shared) / sum;
+            gl[chosen[j]] += g;
+            mean += p[chosen[j]] * g;
         }
         for (int64_t e = 0; e < r->n_expert; e++) gl[e] = p[e] * (r->sigmoid ? (1 - p[e]) * gl[e] : gl[e] - mean);
     }

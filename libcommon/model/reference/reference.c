@@ -112,9 +112,10 @@ static geodec_status run_tokens(const geodec_reference *r, const int32_t *token,
         }
         for (int64_t t = 0; trace && routed && t < n; t++) {
             const int64_t at = (t * c->n_layer + l) * used;
-            if (trace->expert_id) memcpy(trace->expert_id + at, tape.id + t * used, (size_t)used * sizeof(int32_t));
+            if (trace->expert_id)
+                memcpy(trace->expert_id + at, tape.experts.id + t * used, (size_t)used * sizeof(int32_t));
             if (trace->expert_weight)
-                memcpy(trace->expert_weight + at, tape.weight + t * used, (size_t)used * sizeof(double));
+                memcpy(trace->expert_weight + at, tape.experts.weight + t * used, (size_t)used * sizeof(double));
         }
     }
 done:

@@ -24,6 +24,9 @@
  * softmax over the chosen, is p_e / sum. The choice is by p [+ a bias of each expert], and among the experts of the
  * best groups if there are groups. [A shared network: + [sigmoid(a . z)] FFN_s(z), the sum times feed_scale.] The
  * router reads the block's input with route_raw; router and experts read N of it where there is an expert_norm.
+ * [Adjugate experts: y += adjugate_scale sum of v_g FFN_g(y), y the sum so far, over the groups g of adjugate_group
+ * experts of those chosen (the first of them, if there are fewer groups), v_g = p_g / the sum of these, at least
+ * 2^-14.]
  *
  * The embedding is [N] (embed_scale E) [+ P_i, a learned vector of the position]. Logits: (W N(x) [+ b]) [/
  * logit_scale], [cap tanh(./cap)]. Angles: position base^(-2i/rope_dim) scale / divisor_i for table 0, where with YaRN

@@ -111,6 +111,19 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
         GEODEC_NEW(t.member, count);                                                                                   \
         t.all[t.n_all++] = t.member;                                                                                   \
     } while (0)
+#define BANK(member, number, of_row, same)                                                                             \
+    do {                                                                                                               \
+        t.member.count = (number);                                                                                     \
+        t.member.used = (of_row);                                                                                      \
+        t.member.most = (same);                                                                                        \
+        BUFFER(member.weight, n *t.member.used);                                                                       \
+        BUFFER(member.id, n *t.member.used);                                                                           \
+        BUFFER(member.slot, n *t.member.used);                                                                         \
+        BUFFER(member.start, t.member.count + 1);                                                                      \
+        BUFFER(member.vary, t.member.count);                                                                           \
+        BUFFER(member.owner, n *t.member.used);                                                                        \
+        BUFFER(member.out, n *t.member.used *d);                                                                       \
+    } while (0)
     GEODEC_TRY(geodec__reference_angles_create(c, 0, r->divisor, n, &t.angles[0], err));
     if (p.local_rope) GEODEC_TRY(geodec__reference_angles_create(c, 1, NULL, n, &t.angles[1], err));
     BUFFER(x, n * d);
@@ -139,18 +152,23 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
     BUFFER(gate, n * geodec__max(used * c->d_ff, c->d_ff_dense));
     BUFFER(up, n * geodec__max(used * c->d_ff, c->d_ff_dense));
     if (p.hidden_norm) BUFFER(hidden_raw, n * geodec__max(c->d_ff, c->d_ff_dense));
-    if (p.expert_input) BUFFER(expert_in, n * d);
-    BUFFER(hidden, n * geodec__max(c->d_ff, geodec__max(c->d_ff_dense, c->d_ff_shared)));
+    if (p.expert_input) BUFFER(experts.in, n * d);
+    const int64_t wide = geodec__max(used * c->d_ff_adjugate, geodec__max(c->d_ff_dense, c->d_ff_shared));
+    BUFFER(hidden, n * geodec__max(c->d_ff, wide));
     BUFFER(ffn_out, n * d);
     if (p.experts) {
         BUFFER(prob, n * c->n_expert);
-        BUFFER(weight, n * used);
-        BUFFER(id, n * used);
-        BUFFER(slot, n * used);
-        BUFFER(start, c->n_expert + 1);
-        BUFFER(vary, c->n_expert);
-        BUFFER(owner, n * used);
-        BUFFER(expert_out, n * used * d);
+        BANK(experts, c->n_expert, used, 1);
+        t.experts.gate = t.gate;
+        t.experts.up = t.up;
+    }
+    if (p.experts && c->d_ff_adjugate > 0) {
+        const int64_t groups = c->n_expert / c->adjugate_group;
+        const int64_t chosen = geodec__min(used, groups);
+        BANK(adjugate, groups, chosen, geodec__min(chosen, c->adjugate_group));
+        BUFFER(adjugate.gate, n * t.adjugate.used * c->d_ff_adjugate);
+        BUFFER(adjugate.up, n * t.adjugate.used * c->d_ff_adjugate);
+        BUFFER(adjugate.in, n * d);
     }
     if (c->d_ff_shared > 0) {
         BUFFER(shared_gate, n * c->d_ff_shared);
@@ -158,6 +176,7 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
         BUFFER(shared_out, n * d);
         BUFFER(shared_logit, n);
     }
+#undef BANK
 #undef BUFFER
     GEODEC_TRY(geodec__reference_recurrent_tape(&t, err));
     GEODEC_MOVE(*out, t);

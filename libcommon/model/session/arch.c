@@ -517,6 +517,7 @@ const char *geodec__model_part_beyond(const geodec_model *m)
     if (c->yarn != 0) return "rotations scaled by YaRN";
     if (c->rope_dim_local != 0 && c->rope_dim_local != c->rope_dim) return "rotations of other widths";
     if (c->gating == GEODEC_GATING_CHOSEN || c->route_raw || c->weighed_input) return "a router of its own";
+    if (c->d_ff_adjugate > 0) return "adjugate experts";
     if (m->embed_norm.weight || m->positions.data || m->head_bias) return "an entry or a head of its own";
     for (int32_t i = 0; i < c->n_layer; i++) {
         const geodec__layer *l = &m->layer[i];

@@ -196,6 +196,7 @@ void geodec__forward_feed(geodec_session *s, int32_t index, int64_t n)
     if (l->router.data) {
         geodec__experts_run(s, l, index, n);
         if (l->shared_gate.data) geodec__experts_shared(s, l, n);
+        if (l->adjugate_gate.data) geodec__experts_adjugate(s, l, index, n);
         return;
     }
     const bool mixture = s->model->config.n_expert > 0;

@@ -300,6 +300,18 @@ static geodec_status bind_shared(geodec__binder *b, int32_t i, geodec__layer *l)
     return GEODEC_OK;
 }
 
+/* One adjugate expert for each group of experts, if the model has such. */
+static geodec_status bind_adjugate(geodec__binder *b, int32_t i, geodec__layer *l)
+{
+    geodec_err *err = b->err;
+    const int64_t d = b->c->d_model, f = b->c->d_ff_adjugate;
+    if (f == 0) return GEODEC_OK;
+    const int64_t n = b->c->n_expert / b->c->adjugate_group;
+    GEODEC_PASS(geodec__bind_matrices(b, i, "ffn_gate_chexps.weight", d, f, n, &l->adjugate_gate));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "ffn_up_chexps.weight", d, f, n, &l->adjugate_up));
+    return geodec__bind_matrices(b, i, "ffn_down_chexps.weight", f, d, n, &l->adjugate_down);
+}
+
 static geodec_status bind_mixture(geodec__binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
@@ -317,6 +329,7 @@ static geodec_status bind_mixture(geodec__binder *b, int32_t i, geodec__layer *l
     GEODEC_PASS(bind_routed(b, i, d, f, l));
     GEODEC_PASS(geodec__bind_norm(b, geodec__bind_presence(b->arch, "ffn_norm_exps"), false, i, "ffn_norm_exps", d, 0,
                                   &l->expert_norm));
+    GEODEC_PASS(bind_adjugate(b, i, l));
     return bind_shared(b, i, l);
 }
 
@@ -601,6 +614,7 @@ void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geo
                                                 &l->recurrent.dt,
                                                 &l->recurrent.out};
         const geodec__matrix *const many[] = {&l->gate, &l->up, &l->down};
+        const geodec__matrix *const adjugate[] = {&l->adjugate_gate, &l->adjugate_up, &l->adjugate_down};
         for (size_t k = 0; k < sizeof single / sizeof *single; k++)
             if (single[k]->data) fn(ctx, single[k]);
         for (size_t k = 0; k < sizeof many / sizeof *many; k++) {
@@ -609,6 +623,10 @@ void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geo
                 const geodec__matrix w = geodec__expert(many[k], e);
                 fn(ctx, &w);
             }
+        }
+        for (int64_t e = 0; l->adjugate_gate.data && e < 3 * (experts / m->config.adjugate_group); e++) {
+            const geodec__matrix w = geodec__expert(adjugate[e % 3], e / 3);
+            fn(ctx, &w);
         }
         for (int k = 0; k < GEODEC_SLOTS; k++)
             if (l->basis[k].data && (k == 0 || l->basis[k].data != l->basis[k - 1].data)) fn(ctx, &l->basis[k]);

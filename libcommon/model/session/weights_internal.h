@@ -74,7 +74,8 @@ typedef struct geodec__layer {
     const float *expert_place;     /* [n_expert][3] positions on the torus */
     geodec__matrix router;         /* data NULL in a dense layer */
     geodec__matrix gate, up, down; /* with experts: of expert 0; the others by geodec__expert. Of a store: data NULL */
-    const float *expert_bias;      /* [pad(n_expert)] added to the scores for the choice only */
+    geodec__matrix adjugate_gate, adjugate_up, adjugate_down; /* of adjugate expert 0; data NULL: none */
+    const float *expert_bias; /* [pad(n_expert)] added to the scores for the choice only */
     /* The network of every row beside its experts, and the row [1][d_model] whose product's sigmoid is its factor (data
      * NULL: 1). */
     geodec__matrix shared_gate, shared_up, shared_down, shared_factor;

@@ -154,6 +154,9 @@ static const description kinds[MODEL_KINDS] = {
      .expert_norm = true,
      .window = 5,
      .full_every = 3},
+    {.name = "adjugate experts of groups of three, fewer than are chosen",
+     .config = {SIZES(2, 24, 4, 2, 8, 20, 50), .n_expert = 6, .n_expert_used = 4, .adjugate_group = 3,
+                .d_ff_adjugate = 27, .adjugate_scale = 0.6f, .rope_pairs = GEODEC_ROPE_HALVES}},
     {.name = "experts chosen from the block's input, parallel halves",
      .config = {SIZES(2, 24, 4, 2, 8, 20, 50), .n_expert = 6, .n_expert_used = 2, .route_raw = true, .parallel = true,
                 .activation = GEODEC_RELU, .layer_norm = true, .rope_pairs = GEODEC_ROPE_HALVES}},
@@ -242,6 +245,11 @@ static void add_experts(owner *o, const description *k, geodec__layer *l)
         l->shared_gate = matrix(o, d, c->d_ff_shared, 1);
         l->shared_up = matrix(o, d, c->d_ff_shared, 1);
         l->shared_down = matrix(o, c->d_ff_shared, d, 1);
+    }
+    if (c->d_ff_adjugate > 0) {
+        l->adjugate_gate = matrix(o, d, c->d_ff_adjugate, c->n_expert / c->adjugate_group);
+        l->adjugate_up = matrix(o, d, c->d_ff_adjugate, c->n_expert / c->adjugate_group);
+        l->adjugate_down = matrix(o, c->d_ff_adjugate, d, c->n_expert / c->adjugate_group);
     }
     if (k->shared_factor) l->shared_factor = matrix(o, d, 1, 1);
     if (k->feed_biases) l->router_bias = vector(o, c->n_expert, 0, 0.3);

@@ -278,6 +278,30 @@ static void torus(const geodec_model *m, int layer, const double *x, const doubl
     free(down);
 }
 
+/* Adjugate experts read the sum of the experts: that of the group of each chosen expert, with the probability p of the
+ * expert that has its number. */
+static void adjugate(const geodec_model *m, int layer, const double *p, const int *order, double *out)
+{
+    const geodec_model_config *c = geodec_model_configuration(m);
+    const int d = c->d_model, f = whole(m, "expert_chunk_feed_forward_length", 0),
+              size = whole(m, "experts_per_group", 1);
+    if (f == 0) return;
+    const int groups = c->n_expert / size, used = c->n_expert_used < groups ? c->n_expert_used : groups;
+    double *gate = load(m, layer, "ffn_gate_chexps"), *up = load(m, layer, "ffn_up_chexps"),
+           *down = load(m, layer, "ffn_down_chexps"), *x = allocate(d), sum = 0;
+    memcpy(x, out, (size_t)d * sizeof *x);
+    for (int k = 0; k < used; k++) sum += p[order[k] / size];
+    for (int k = 0; k < used; k++) {
+        const int64_t g = order[k] / size, at = g * f * d;
+        feed_forward(m, f, gate + at, up + at, down + at, x,
+                     p[g] / fmax(sum, pow(2, -14)) * key(m, "expert_group_scale", 0), out);
+    }
+    free(gate);
+    free(up);
+    free(down);
+    free(x);
+}
+
 static void experts(const geodec_model *m, int layer, const double *x, const double *route, double *out)
 {
     const geodec_model_config *c = geodec_model_configuration(m);
@@ -285,8 +309,9 @@ static void experts(const geodec_model *m, int layer, const double *x, const dou
     const bool sigmoid = in(m, " dots1 bailingmoe2 glm4moe minimax-m2 ");
     double *router = load(m, layer, "ffn_gate_inp"), *bias = load_bias(m, layer, "exp_probs_b"), *p = allocate(e),
            *score = allocate(e), sum = 0, chosen = 0;
-    int *taken = calloc((size_t)e, sizeof *taken), *closed = calloc((size_t)e, sizeof *closed);
-    if (!taken || !closed) abort();
+    int *taken = calloc((size_t)e, sizeof *taken), *closed = calloc((size_t)e, sizeof *closed),
+        *order = calloc((size_t)e, sizeof *order);
+    if (!taken || !closed || !order) abort();
     multiply(router, route, e, d, p);
     for (int i = 0; i < e; i++) sum += exp(p[i]);
     for (int i = 0; i < e; i++) p[i] = sigmoid ? 1 / (1 + exp(-p[i])) : exp(p[i]) / sum;
@@ -296,6 +321,7 @@ static void experts(const geodec_model *m, int layer, const double *x, const dou
     for (int k = 0; k < c->n_expert_used; k++) {
         const int best = largest(score, taken, e);
         taken[best] = 1;
+        order[k] = best;
         chosen += p[best];
     }
     if (!renormalised(m)) chosen = 1;
@@ -312,6 +338,8 @@ static void experts(const geodec_model *m, int layer, const double *x, const dou
         free(down);
     }
     shared(m, layer, x, out);
+    adjugate(m, layer, p, order, out);
+    free(order);
     free(router);
     free(bias);
     free(p);

@@ -40,7 +40,9 @@ typedef struct synthetic {
     int32_t n_dense;      /* leading_dense_block_count */
     int32_t expert_step;  /* interleave_moe_layer_step */
     int32_t n_group, n_group_used;
-    int32_t n_next; /* further blocks, nextn_predict_layers */
+    int32_t n_next;                        /* further blocks, nextn_predict_layers */
+    int32_t d_ff_adjugate, adjugate_group; /* expert_chunk_feed_forward_length, experts_per_group */
+    float adjugate_scale;                  /* expert_group_scale */
     bool expert_bias, qk_norm;
     int32_t sections[4]; /* rope.dimension_sections */
     float embed_scale, residual_scale, logit_scale;
@@ -194,6 +196,9 @@ static inline bool synthetic_in(const synthetic *s, const char *list)
     return strstr(list, name) != NULL;
 }
 
+/* Whether it runs in integers, which refuse the parts of the others. */
+static inline bool synthetic_has_integers(const synthetic *s) { return s->recur_period == 0 && s->d_ff_adjugate == 0; }
+
 static inline int64_t synthetic_head_dim(const synthetic *s)
 {
     return s->head_dim ? s->head_dim : s->d_model / s->n_head;
@@ -240,8 +245,8 @@ static inline geodec_status synthetic_attention(synthetic_writer *o, int32_t lay
     const synthetic *s = o->s;
     enum { F32 = GEODEC_GGML_F32 };
     const int64_t d = s->d_model, dim = synthetic_head_dim(s), q = s->n_head * dim, kv = s->n_kv_head * dim;
-    const bool per_head =
-                   s->qk_norm || synthetic_in(s, " qwen3 qwen3moe qwen3vlmoe gemma3 dots1 bailingmoe2 hunyuan-moe "),
+    const bool per_head = s->qk_norm ||
+                          synthetic_in(s, " qwen3 qwen3moe qwen3vlmoe gemma3 dots1 bailingmoe2 hunyuan-moe grovemoe "),
                whole = synthetic_in(s, " olmoe minimax-m2 ");
     GEODEC_TRY(synthetic_part(o, layer, "attn_norm.weight", F32, d, 1, 1));
     if (synthetic_in(s, " phi3 bailingmoe2 ") && !s->split_qkv) {
@@ -310,6 +315,12 @@ static inline geodec_status synthetic_mixture(synthetic_writer *o, int32_t layer
         GEODEC_TRY(synthetic_part(o, layer, "ffn_gate_shexp.weight", s->type, d, shared, 1));
         GEODEC_TRY(synthetic_part(o, layer, "ffn_up_shexp.weight", s->type, d, shared, 1));
         GEODEC_TRY(synthetic_part(o, layer, "ffn_down_shexp.weight", s->type, shared, d, 1));
+    }
+    if (s->d_ff_adjugate > 0) {
+        const int64_t groups = s->n_expert / s->adjugate_group, width = s->d_ff_adjugate;
+        GEODEC_TRY(synthetic_part(o, layer, "ffn_gate_chexps.weight", s->type, d, width, groups));
+        GEODEC_TRY(synthetic_part(o, layer, "ffn_up_chexps.weight", s->type, d, width, groups));
+        GEODEC_TRY(synthetic_part(o, layer, "ffn_down_chexps.weight", s->type, width, d, groups));
     }
     if (synthetic_is(s, "qwen2moe")) GEODEC_TRY(synthetic_part(o, layer, "ffn_gate_inp_shexp.weight", F32, d, 1, 1));
 done:
@@ -402,6 +413,8 @@ static inline geodec_status synthetic_keys(synthetic_writer *o)
         {"leading_dense_block_count", s->n_dense},
         {"interleave_moe_layer_step", s->expert_step},
         {"expert_group_count", s->n_group},
+        {"expert_chunk_feed_forward_length", s->d_ff_adjugate},
+        {"experts_per_group", s->adjugate_group},
         {"expert_group_used_count", s->n_group_used},
         {"nextn_predict_layers", s->n_next},
         {"rope.scaling.original_context_length", s->n_ctx_original},
@@ -428,6 +441,7 @@ static inline geodec_status synthetic_keys(synthetic_writer *o)
         {"residual_scale", s->residual_scale},
         {"logit_scale", s->logit_scale},
         {"recurrence.log_decay_min", s->log_decay_min},
+        {"expert_group_scale", s->adjugate_scale},
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         (void)snprintf(key, sizeof key, "%s.%s", arch, keys[i].suffix);
