@@ -17,6 +17,7 @@ static geodec__ref_router router_of(const geodec_model_config *c, const geodec__
                                 .groups = c->n_expert_group,
                                 .open = c->n_expert_group_used,
                                 .bias = l->expert_bias,
+                                .factor = l->expert_factor,
                                 .scale = c->expert_scale != 0 ? (double)c->expert_scale : 1};
 }
 

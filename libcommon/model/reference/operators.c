@@ -182,6 +182,11 @@ static double divisor(const geodec__ref_router *r, const double *prob, const int
     return sum < r->least ? r->least : sum;
 }
 
+static double factor_of(const geodec__ref_router *r, int32_t e)
+{
+    return r->scale * (r->factor ? (double)r->factor[e] : 1);
+}
+
 static double score(const geodec__ref_router *r, const double *prob, int64_t e)
 {
     return prob[e] + (r->bias ? (double)r->bias[e] : 0);
@@ -234,7 +239,7 @@ void geodec__reference_weigh(const geodec__ref_router *r, int64_t n, const doubl
     for (int64_t t = 0; t < n; t++, prob += r->n_expert, id += r->n_used, weight += r->n_used) {
         bool fixed;
         const double sum = divisor(r, prob, id, &fixed);
-        for (int64_t j = 0; j < r->n_used; j++) weight[j] = r->scale * prob[id[j]] / sum;
+        for (int64_t j = 0; j < r->n_used; j++) weight[j] = factor_of(r, id[j]) * prob[id[j]] / sum;
     }
 }
 
@@ -251,7 +256,7 @@ void geodec__reference_route_jvp(const geodec__ref_router *r, int64_t n, const d
         bool fixed;
         const double sum = divisor(r, p, chosen, &fixed);
         for (int64_t j = 0; j < r->n_used; j++) dw[j] = (dw[j] - (fixed ? 0 : p[chosen[j]] / sum * dsum)) / sum;
-        for (int64_t j = 0; j < r->n_used; j++) dw[j] *= r->scale;
+        for (int64_t j = 0; j < r->n_used; j++) dw[j] *= factor_of(r, chosen[j]);
     }
 }
 
@@ -265,11 +270,11 @@ void geodec__reference_route_vjp(const geodec__ref_router *r, int64_t n, const d
         bool fixed;
         const double sum = divisor(r, p, chosen, &fixed);
         if (!fixed)
-            for (int64_t j = 0; j < r->n_used; j++) shared += gw[j] * p[chosen[j]] / sum;
+            for (int64_t j = 0; j < r->n_used; j++) shared += factor_of(r, chosen[j]) * gw[j] * p[chosen[j]] / sum;
         /* cotangent of p: zero except for the chosen; then through the softmax or the sigmoids */
         for (int64_t e = 0; e < r->n_expert; e++) gl[e] = 0;
         for (int64_t j = 0; j < r->n_used; j++) {
-            const double g = r->scale * (gw[j] - shared) / sum;
+            const double g = (factor_of(r, chosen[j]) * gw[j] - shared) / sum;
             gl[chosen[j]] += g;
             mean += p[chosen[j]] * g;
         }

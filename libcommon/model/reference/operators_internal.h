@@ -91,6 +91,7 @@ typedef struct geodec__ref_router {
     bool sigmoid;         /* prob = sigmoid(logits), not their softmax */
     int64_t groups, open; /* groups of experts and how many of them are open to a row; 0: no groups */
     double scale;         /* of the weights */
+    const float *factor;  /* [n_expert] of the weights of each; NULL: ones */
     double least;         /* the sum that weights are divided by counts as this at least */
     const float *bias;    /* [n_expert] added to prob for the choice; NULL: none */
 } geodec__ref_router;

@@ -58,8 +58,11 @@ typedef struct geodec__ref_tape {
     /* experts */
     double *prob;                       /* [n][n_expert] */
     geodec__ref_bank experts, adjugate; /* the weights of the latter contain their factor */
+    double *routed;                     /* [n][d_model] what the router reads, with a norm of its own */
+    double *chosen_out;                 /* [n][d_model] the experts' sum before its norm */
     /* the network of every row beside its experts */
     double *shared_gate, *shared_up; /* [n][d_ff_shared] */
+    double *shared_raw;              /* [n][d_model] before its norm, if it has one */
     double *shared_out;              /* [n][d_model] before its factor */
     double *shared_logit;            /* [n] whose sigmoid is the factor */
 } geodec__ref_tape;

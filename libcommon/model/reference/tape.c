@@ -75,7 +75,7 @@ void geodec__reference_enter_vjp(int64_t n, int64_t d, const geodec__norm *norm,
 
 /* Parts that some layer of this model has, and the rows of its widest gate of attention. */
 typedef struct parts {
-    bool qk_norm, v_norm, experts, local_rope, mixed_norm, hidden_norm, expert_input;
+    bool qk_norm, v_norm, experts, local_rope, mixed_norm, hidden_norm, expert_input, router_norm;
     int64_t gate_rows;
 } parts;
 
@@ -91,6 +91,7 @@ static parts parts_of(const geodec_model *m)
         p.mixed_norm = p.mixed_norm || l->mixed_norm.weight;
         p.hidden_norm = p.hidden_norm || l->hidden_norm.weight;
         p.expert_input = p.expert_input || l->expert_norm.weight;
+        p.router_norm = p.router_norm || l->router_norm.weight;
         p.gate_rows = geodec__max(p.gate_rows, geodec__reference_gate_rows(l));
     }
     return p;
@@ -153,6 +154,11 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
     BUFFER(up, n * geodec__max(used * c->d_ff, c->d_ff_dense));
     if (p.hidden_norm) BUFFER(hidden_raw, n * geodec__max(c->d_ff, c->d_ff_dense));
     if (p.expert_input) BUFFER(experts.in, n * d);
+    if (p.router_norm) {
+        BUFFER(routed, n * d);
+        BUFFER(chosen_out, n * d);
+        BUFFER(shared_raw, n * d);
+    }
     const int64_t wide = geodec__max(used * c->d_ff_adjugate, geodec__max(c->d_ff_dense, c->d_ff_shared));
     BUFFER(hidden, n * geodec__max(c->d_ff, wide));
     BUFFER(ffn_out, n * d);

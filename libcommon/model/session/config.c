@@ -243,7 +243,8 @@ static geodec_status read_dense_parts(geodec__keys *k, geodec_model_config *c)
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
     int32_t count = 0, length = 0, dense = 0;
-    GEODEC_PASS(geodec__key_int(k, "feed_forward_length", 0, GEODEC__MAX_FF, 0, &dense));
+    const bool must = a->mixture_norms;
+    GEODEC_PASS(geodec__key_int(k, "feed_forward_length", must ? 1 : 0, GEODEC__MAX_FF, must ? -1 : 0, &dense));
     if (a->shared == GEODEC__SHARED_FFN) {
         c->d_ff_shared = a->own_input ? c->d_model : dense;
     } else if (a->shared != GEODEC__SHARED_NONE) {

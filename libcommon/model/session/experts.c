@@ -143,7 +143,7 @@ static void take_random(const geodec_model_config *c, float *score, const float 
 }
 
 /* The weights of the chosen ones, from their probabilities. */
-static void weigh(const geodec_model_config *c, float *weight)
+static void weigh(const geodec_model_config *c, const geodec__layer *layer, const int32_t *id, float *weight)
 {
     const int32_t k = c->n_expert_used;
     float chosen = 0;
@@ -153,6 +153,7 @@ static void weigh(const geodec_model_config *c, float *weight)
     for (int32_t j = 0; j < k && (!c->expert_keep_weights || c->gating == GEODEC_GATING_CHOSEN) && !(chosen == 0); j++)
         weight[j] /= chosen;
     for (int32_t j = 0; j < k && c->expert_scale > 0; j++) weight[j] *= c->expert_scale;
+    for (int32_t j = 0; j < k && layer->expert_factor; j++) weight[j] *= layer->expert_factor[id[j]];
 }
 
 /* The adjugate experts of row r, of the groups of those chosen: an adjugate expert's weight is the probability of the
@@ -186,7 +187,7 @@ void geodec__experts_choose(const geodec_session *s, const geodec__layer *layer,
     float all;
     float *const score = score_of(s, layer, p, &all);
     take_largest(c, score, p, all, 0, id, weight);
-    weigh(c, weight);
+    weigh(c, layer, id, weight);
     if (s->adjugate_id) choose_adjugate(s, r, p, all, id);
     memset(p, 0, (size_t)geodec__pad(c->n_expert) * sizeof *p);
 }
@@ -208,7 +209,7 @@ static void choose_row(const geodec_session *s, const geodec__layer *layer, int3
         const bool second = route == GEODEC_TAIL_ROUTE_SECOND && c->n_expert > c->n_expert_used;
         take_largest(c, score, p, all, second, id, weight);
     }
-    weigh(c, weight);
+    weigh(c, layer, id, weight);
     if (s->adjugate_id) choose_adjugate(s, r, p, all, id);
     memset(p, 0, (size_t)geodec__pad(c->n_expert) * sizeof *p);
 }
@@ -241,6 +242,8 @@ void geodec__experts_add_shared(const geodec_session *s, const geodec__layer *l,
 {
     const int64_t d = s->model->config.d_model;
     const float factor = l->shared_factor.data ? sigmoid(s->dense_up_row[row][0]) : 1;
+    geodec__norm_row(s->kernels, &l->expert_post_norm, sum, sum);
+    if (l->shared_gate.data) geodec__norm_row(s->kernels, &l->shared_post_norm, s->shared_row[row], s->shared_row[row]);
     for (int64_t i = 0; l->shared_gate.data && i < d; i++) sum[i] += factor * s->shared_row[row][i];
     const float scale = s->model->config.feed_scale;
     for (int64_t i = 0; l->shared_gate.data && scale > 0 && i < d; i++) sum[i] *= scale;
@@ -374,7 +377,11 @@ void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t 
     const int64_t per_row = (int64_t)c->n_layer * k;
     int32_t *const id = s->expert_id + (int64_t)index * k;
     for (int64_t r = 0; r < n; r++) s->input[r] = layer->expert_norm.weight ? s->own_row[r] : s->norm_row[r];
+    for (int64_t r = 0; layer->router_norm.weight && r < n; r++)
+        geodec__norm_row(s->kernels, &layer->router_norm, s->x_row[r], s->own_row[r]);
     if (!c->route_before && !c->route_raw) geodec__experts_route(s, layer, index, n);
+    for (int64_t r = 0; layer->router_norm.weight && r < n; r++) /* no longer the router's input */
+        geodec__norm_row(s->kernels, &layer->expert_norm, s->x_row[r], s->own_row[r]);
     (void)group(s, layer->expert_norm.weight ? s->own_row : s->norm_row, id, per_row, n, c->n_expert);
     if (s->model->streamed) {
         if (n == 1) geodec__streamed_learn(s, index, id);

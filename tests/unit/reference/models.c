@@ -15,7 +15,7 @@ typedef struct description {
     const char *name;
     geodec_model_config config;
     /* norms */
-    bool qk_norm, post_norms, v_norm, mixed_norm, hidden_norm, embed_norm, expert_norm;
+    bool qk_norm, post_norms, v_norm, mixed_norm, hidden_norm, embed_norm, expert_norm, mixture_norms;
     bool qk_whole;             /* norms of query and key are of all heads together */
     bool qk_each;              /* norms of query and key have weights of each head */
     bool norm_biases;          /* of every norm */
@@ -157,6 +157,12 @@ static const description kinds[MODEL_KINDS] = {
     {.name = "adjugate experts of groups of three, fewer than are chosen",
      .config = {SIZES(2, 24, 4, 2, 8, 20, 50), .n_expert = 6, .n_expert_used = 4, .adjugate_group = 3,
                 .d_ff_adjugate = 27, .adjugate_scale = 0.6f, .rope_pairs = GEODEC_ROPE_HALVES}},
+    {.name = "norms of router, experts and the network beside them, before and after, factors of experts",
+     .config = {SIZES(2, 24, 4, 2, 8, 20, 50), .n_expert = 6, .n_expert_used = 3, .d_ff_shared = 31,
+                .activation = GEODEC_GELU_TANH, .rope_pairs = GEODEC_ROPE_HALVES},
+     .post_norms = true,
+     .mixture_norms = true,
+     .expert_norm = true},
     {.name = "experts chosen from the block's input, parallel halves",
      .config = {SIZES(2, 24, 4, 2, 8, 20, 50), .n_expert = 6, .n_expert_used = 2, .route_raw = true, .parallel = true,
                 .activation = GEODEC_RELU, .layer_norm = true, .rope_pairs = GEODEC_ROPE_HALVES}},
@@ -254,6 +260,12 @@ static void add_experts(owner *o, const description *k, geodec__layer *l)
     if (k->shared_factor) l->shared_factor = matrix(o, d, 1, 1);
     if (k->feed_biases) l->router_bias = vector(o, c->n_expert, 0, 0.3);
     if (k->expert_norm) l->expert_norm = norm(o, k, d, 1);
+    if (k->mixture_norms) {
+        l->router_norm = norm(o, k, d, 0.5);
+        l->expert_post_norm = norm(o, k, d, 0.5);
+        l->shared_post_norm = norm(o, k, d, 0.5);
+        l->expert_factor = vector(o, c->n_expert, 1, 0.3);
+    }
 }
 
 static void add_inner_norms(owner *o, const description *k, geodec__layer *l)

@@ -218,6 +218,7 @@ static synthetic quantised(const synthetic *from, int type)
     s.d_ff = 32;
     s.d_ff_dense = from->d_ff_dense ? 96 : 0;
     s.d_ff_shared = from->d_ff_shared ? 64 : 0;
+    s.d_ff_adjugate = from->d_ff_adjugate ? 32 : 0;
     s.head_dim = 32;
     s.rope_dim = 0;
     return s;

@@ -432,8 +432,10 @@ Test(streamed, smallest_budget)
 /* Dense layers, a shared network, groups, sigmoids. */
 Test(streamed, other_mixtures)
 {
-    static const char *const names[] = {"deepseek",    "qwen2moe",          "bailingmoe2",         "ernie4_5-moe-step",
-                                        "perspective", "perspective-angle", "perspective-softmax", "grovemoe"};
+    static const char *const names[] = {
+        "deepseek",      "qwen2moe",          "bailingmoe2",         "ernie4_5-moe-step",
+        "perspective",   "perspective-angle", "perspective-softmax", "grovemoe",
+        "gemma4-experts"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         for (size_t i = 0; i < N_FAMILIES; i++) {
             if (strcmp(families[i].name, names[k]) != 0) continue;
