@@ -126,14 +126,14 @@ void geodec__reference_angles_destroy(geodec__ref_angles *a)
 }
 
 void geodec__reference_rotate(const geodec_model_config *c, const geodec__ref_angles *a, int64_t first, int64_t k,
-                              int64_t heads, bool transpose, double *x)
+                              int64_t heads, int64_t dim, bool transpose, double *x)
 {
     const bool halves = c->rope_pairs == GEODEC_ROPE_HALVES;
     const double sign = transpose ? -1 : 1;
     for (int64_t row = 0; row < k * (a->n - first); row++) {
         const int64_t position = first + row % (a->n - first);
         const double *cosine = a->cosine + position * a->pairs, *sine = a->sine + position * a->pairs;
-        for (int64_t h = 0; h < heads; h++, x += c->head_dim)
+        for (int64_t h = 0; h < heads; h++, x += dim)
             for (int64_t i = 0; i < a->pairs; i++) {
                 double *one = x + (halves ? i : 2 * i), *two = x + (halves ? i + a->pairs : 2 * i + 1);
                 const double u = *one, v = *two, s = sign * sine[i];

@@ -30,7 +30,7 @@ geodec_status geodec__reference_angles_create(const geodec_model_config *c, int 
 void geodec__reference_angles_destroy(geodec__ref_angles *a);
 /* In place: x [k][n - first][heads][head_dim] with n = a->n: rows first .. n-1 of k stacked sequences. */
 void geodec__reference_rotate(const geodec_model_config *c, const geodec__ref_angles *a, int64_t first, int64_t k,
-                              int64_t heads, bool transpose, double *x);
+                              int64_t heads, int64_t dim, bool transpose, double *x);
 
 /* ---- product: matrices of the file ------------------------------------------------------------------------------- */
 /* y [n][rows] = x [n][cols] W^T; linear, so it is its own jvp. */

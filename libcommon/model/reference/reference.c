@@ -22,9 +22,10 @@ geodec_status geodec_reference_create(const geodec_model *m, const geodec_refere
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not add embeddings apart from their positions");
     for (int32_t i = 0; m->layer && i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
-        if (l->n_head != m->config.n_head || l->n_kv_head != m->config.n_kv_head || l->kv_layer != i ||
-            l->head_dim != m->config.head_dim || l->v_dim != l->head_dim)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support layers of different heads");
+        if (l->kv_layer != i)
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support keys of earlier layers");
+        if (l->v_dim != l->head_dim)
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support values of another width");
     }
     GEODEC_TRY(geodec__model_resident(m, err));
     GEODEC_NEW(r, 1);

@@ -73,10 +73,10 @@ void geodec__reference_enter_vjp(int64_t n, int64_t d, const geodec__norm *norm,
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
-/* Parts that some layer of this model has, and the rows of its widest gate of attention. */
+/* Parts that some layer of this model has, and its widest rows. */
 typedef struct parts {
     bool qk_norm, v_norm, experts, local_rope, mixed_norm, hidden_norm, expert_input, router_norm;
-    int64_t gate_rows;
+    int64_t gate_rows, query, key; /* numbers of the widest rows */
 } parts;
 
 static parts parts_of(const geodec_model *m)
@@ -92,6 +92,8 @@ static parts parts_of(const geodec_model *m)
         p.hidden_norm = p.hidden_norm || l->hidden_norm.weight;
         p.expert_input = p.expert_input || l->expert_norm.weight;
         p.router_norm = p.router_norm || l->router_norm.weight;
+        p.query = geodec__max(p.query, (int64_t)l->n_head * l->head_dim);
+        p.key = geodec__max(p.key, (int64_t)l->n_kv_head * l->head_dim);
         p.gate_rows = geodec__max(p.gate_rows, geodec__reference_gate_rows(l));
     }
     return p;
@@ -103,7 +105,7 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &r->model->config;
     const parts p = parts_of(r->model);
-    const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim;
+    const int64_t d = c->d_model, q = p.query, kv = p.key;
     const int64_t used = p.experts ? c->n_expert_used : 1;
     geodec__ref_tape t = {.r = r, .n = n, .first = first};
 #define BUFFER(member, count)                                                                                          \

@@ -549,6 +549,12 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
             GEODEC_FAIL(GEODEC_FORMAT,
                         "%s: layer %d would read the keys of an earlier layer, and there is none of its kind", k.path,
                         i);
+        if (l->rope >= 0 && geodec__rope_dim(c, l->rope) > l->head_dim)
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: layer %d rotates %d of %d dimensions", k.path, i,
+                        geodec__rope_dim(c, l->rope), l->head_dim);
+        if (l->n_kv_head != layer[l->kv_layer].n_kv_head)
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: layer %d would read %d heads of keys, of layer %d, which has %d", k.path, i,
+                        l->n_kv_head, l->kv_layer, layer[l->kv_layer].n_kv_head);
         if (hybrid) continue;
         if (l->n_head == 0 || l->n_kv_head == 0 || l->n_head % l->n_kv_head)
             GEODEC_FAIL(GEODEC_FORMAT,
