@@ -133,6 +133,8 @@ geodec_status geodec_reference_attended(const geodec_reference *r, int32_t block
     if (!geodec__layer_attends(layer)) GEODEC_THROW(GEODEC_UNSUPPORTED, "block %d has no attention", block);
     if (layer->latent.kv_a.data)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "block %d has attention from latent vectors, which is not supported", block);
+    if (layer->n_head != H)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "block %d has %d heads, others have %d", block, layer->n_head, c->n_head);
     GEODEC_TRY(geodec__reference_scratch(4, (const int64_t[]){n * d, H * n, H * n, H * n}, buffer, err));
     double *y = buffer[0];
     l.score = buffer[1];

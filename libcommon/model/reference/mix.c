@@ -12,12 +12,12 @@ geodec__ref_attention geodec__reference_attention_of(const geodec__ref_tape *t, 
     const geodec_model_config *c = &t->r->model->config;
     geodec__ref_attention a = {.n = t->n,
                                .first = t->first,
-                               .n_head = c->n_head,
-                               .n_kv_head = c->n_kv_head,
-                               .head_dim = c->head_dim,
+                               .n_head = l->n_head,
+                               .n_kv_head = l->n_kv_head,
+                               .head_dim = l->head_dim,
                                .window = l->window,
                                .chunks = c->chunks,
-                               .scale = c->attn_scale != 0 ? c->attn_scale : 1 / sqrt((double)c->head_dim),
+                               .scale = c->attn_scale != 0 ? c->attn_scale : 1 / sqrt((double)l->head_dim),
                                .cap = (double)c->attn_softcap,
                                .alibi = (double)c->alibi,
                                .sinks = l->sinks,
@@ -31,7 +31,7 @@ geodec__ref_attention geodec__reference_attention_of(const geodec__ref_tape *t, 
 /* Numbers of all queries of a row, and of its keys or values. */
 static int64_t query_width(const geodec__ref_tape *t, const geodec__layer *l)
 {
-    return l->latent.kv_a.data ? t->r->model->config.n_head * geodec__reference_latent_width(t) : l->q.rows;
+    return l->latent.kv_a.data ? l->n_head * geodec__reference_latent_width(t) : l->q.rows;
 }
 static int64_t key_width(const geodec__ref_tape *t, const geodec__layer *l)
 {

@@ -18,14 +18,13 @@ typedef struct projection {
 
 static projection projection_of(const geodec__ref_tape *t, const geodec__layer *l, geodec__ref_projected which)
 {
-    const geodec_model_config *c = &t->r->model->config;
     const bool rotated = l->rope >= 0;
     switch (which) {
     case GEODEC__REF_QUERY:
         return (projection){.w = &l->q,
                             .bias = l->q_bias,
                             .norm = &l->q_norm,
-                            .heads = c->n_head,
+                            .heads = l->n_head,
                             .rows = geodec__reference_query_rows(l),
                             .rotated = rotated,
                             .raw = t->q_raw,
@@ -35,7 +34,7 @@ static projection projection_of(const geodec__ref_tape *t, const geodec__layer *
         return (projection){.w = &l->k,
                             .bias = l->k_bias,
                             .norm = &l->k_norm,
-                            .heads = c->n_kv_head,
+                            .heads = l->n_kv_head,
                             .rows = l->k.rows,
                             .rotated = rotated,
                             .raw = t->k_raw,
@@ -47,7 +46,7 @@ static projection projection_of(const geodec__ref_tape *t, const geodec__layer *
     return (projection){.w = &l->v,
                         .bias = l->v_bias,
                         .norm = &l->v_norm,
-                        .heads = c->n_kv_head,
+                        .heads = l->n_kv_head,
                         .rows = l->v.rows,
                         .raw = t->v_raw,
                         .before = t->v0,
@@ -72,7 +71,8 @@ static void rotate(const geodec__ref_tape *t, const geodec__layer *l, const proj
                    bool transpose, double *y)
 {
     if (p->rotated)
-        geodec__reference_rotate(&t->r->model->config, &t->angles[l->rope], first, k, p->heads, transpose, y);
+        geodec__reference_rotate(&t->r->model->config, &t->angles[l->rope], first, k, p->heads, l->head_dim, transpose,
+                                 y);
 }
 
 /* Rows first .. n-1 of k sequences, times 1 + temperature log(floor((position + offset) / length) + 1). */

@@ -23,9 +23,10 @@ geodec_status geodec_reference_create(const geodec_model *m, const geodec_refere
     for (int32_t i = 0; m->layer && i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
         if (l->latent.kv_a.data) continue;
-        if (l->n_head != m->config.n_head || l->n_kv_head != m->config.n_kv_head || l->kv_layer != i ||
-            l->head_dim != m->config.head_dim || l->v_dim != l->head_dim)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support layers of different heads");
+        if (l->kv_layer != i)
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support keys of earlier layers");
+        if (l->v_dim != l->head_dim)
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support values of another width");
     }
     GEODEC_TRY(geodec__model_resident(m, err));
     GEODEC_NEW(r, 1);
@@ -114,9 +115,10 @@ static geodec_status run_tokens(const geodec_reference *r, const int32_t *token,
         }
         for (int64_t t = 0; trace && routed && t < n; t++) {
             const int64_t at = (t * c->n_layer + l) * used;
-            if (trace->expert_id) memcpy(trace->expert_id + at, tape.id + t * used, (size_t)used * sizeof(int32_t));
+            if (trace->expert_id)
+                memcpy(trace->expert_id + at, tape.experts.id + t * used, (size_t)used * sizeof(int32_t));
             if (trace->expert_weight)
-                memcpy(trace->expert_weight + at, tape.weight + t * used, (size_t)used * sizeof(double));
+                memcpy(trace->expert_weight + at, tape.experts.weight + t * used, (size_t)used * sizeof(double));
         }
     }
 done:

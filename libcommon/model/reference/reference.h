@@ -27,7 +27,12 @@
  * p_e, expert_keep_weights) times expert_scale. With GEODEC_GATING_SIGMOID p is the sigmoid; GEODEC_GATING_CHOSEN, the
  * softmax over the chosen, is p_e / sum. The choice is by p [+ a bias of each expert], and among the experts of the
  * best groups if there are groups. [A shared network: + [sigmoid(a . z)] FFN_s(z), the sum times feed_scale.] The
- * router reads the block's input with route_raw; router and experts read N of it where there is an expert_norm.
+ * router reads the block's input with route_raw; router and experts read N of it where there is an expert_norm. With a
+ * router_norm each reads a norm of its own of the stream between the halves, the experts' sum and the shared network's
+ * output are normed before they are added, and w_e has a factor of each expert.
+ * [Adjugate experts: y += adjugate_scale sum of v_g FFN_g(y), y the sum so far, over the groups g of adjugate_group
+ * experts of those chosen (the first of them, if there are fewer groups), v_g = p_g / the sum of these, at least
+ * 2^-14.]
  *
  * The embedding is [N] (embed_scale E) [+ P_i, a learned vector of the position]. Logits: (W N(x) [+ b]) [/
  * logit_scale], [cap tanh(./cap)]. Angles: position base^(-2i/rope_dim) scale / divisor_i for table 0, where with YaRN

@@ -14,6 +14,21 @@ struct geodec_reference {
 /* One block evaluated at a sequence: all that its derivatives need. The next block overwrites it. Every buffer is one
  * of `all`; buffers that an architecture does not use stay NULL. */
 enum { GEODEC__REF_BUFFERS = 48 };
+/* Experts of a layer, those of the router or the adjugate ones, and what a point has of them. */
+typedef struct geodec__ref_bank {
+    int64_t count, used; /* experts, and those of a row */
+    int64_t most;        /* times that a row may have the same one */
+    double *weight;      /* [n][used] */
+    int32_t *id;         /* [n][used] best first */
+    int32_t *slot;       /* [n][used] place of (row, rank) */
+    int32_t *start;      /* [count + 1] first slot of each expert */
+    int32_t *vary;       /* [count] first slot of each expert whose row is not constant */
+    int32_t *owner;      /* [n used] used row + rank of a slot */
+    double *gate, *up;   /* [slots][hidden numbers] */
+    double *in;          /* [n][d_model] what they read, where derivatives need it */
+    double *out;         /* [slots][d_model] */
+} geodec__ref_bank;
+
 typedef struct geodec__ref_tape {
     const geodec_reference *r;
     int64_t n;
@@ -47,16 +62,13 @@ typedef struct geodec__ref_tape {
     double *hidden;     /* [n][d_ff] what the last matrix multiplies, for the widest network */
     double *ffn_out;    /* [n][d_model] before the post-norm */
     /* experts */
-    double *prob, *weight; /* [n][n_expert], [n][n_expert_used] */
-    int32_t *id;           /* [n][n_expert_used] best first */
-    int32_t *slot;         /* [n][n_expert_used] place of (row, rank) */
-    int32_t *start;        /* [n_expert + 1] first slot of each expert */
-    int32_t *vary;         /* [n_expert] first slot of each expert whose row is not constant */
-    int32_t *owner;        /* [n n_expert_used] n_expert_used row + rank of a slot */
-    double *expert_in;     /* [n][d_model] what experts read, where derivatives need it */
-    double *expert_out;    /* [slots][d_model] */
+    double *prob;                       /* [n][n_expert] */
+    geodec__ref_bank experts, adjugate; /* the weights of the latter contain their factor */
+    double *routed;                     /* [n][d_model] what the router reads, with a norm of its own */
+    double *chosen_out;                 /* [n][d_model] the experts' sum before its norm */
     /* the network of every row beside its experts */
     double *shared_gate, *shared_up; /* [n][d_ff_shared] */
+    double *shared_raw;              /* [n][d_model] before its norm, if it has one */
     double *shared_out;              /* [n][d_model] before its factor */
     double *shared_logit;            /* [n] whose sigmoid is the factor */
 } geodec__ref_tape;
@@ -217,6 +229,14 @@ geodec_status geodec__reference_experts_jvp(const geodec__ref_tape *t, const geo
 geodec_status geodec__reference_experts_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
                                             const double *gy, double *grouted, double *gin,
                                             geodec_err *err) GEODEC_MUST_USE;
+
+/* The adjugate experts are added: to ffn_out, and to dy; gy becomes the cotangent of what they read, and grouted is
+ * added to. A layer without them changes nothing. */
+geodec_status geodec__reference_adjugate(geodec__ref_tape *t, const geodec__layer *l, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_adjugate_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
+                                             const double *drouted, double *dy, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_adjugate_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gy,
+                                             double *grouted, geodec_err *err) GEODEC_MUST_USE;
 
 /* The shared network is added: to ffn_out, to dy and to gz, [..][d_model] as above. A layer without one changes
  * nothing. */

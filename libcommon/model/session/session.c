@@ -29,6 +29,8 @@ done:
 static int64_t dense_width(const geodec_model_config *c) { return geodec__max(c->d_ff_dense, c->d_ff_shared); }
 /* Columns of the widest small matrix of a layer. */
 static int64_t small_width(const geodec_model_config *c) { return geodec__max(c->d_inputs, c->laurel_rank); }
+/* Of the experts, and of networks without any. */
+static int64_t expert_width(const geodec_model_config *c) { return geodec__max(c->d_ff, c->d_ff_adjugate); }
 
 /* Numbers of the queries of the widest layer. */
 static int64_t widest_query(const geodec_model *m)
@@ -105,6 +107,11 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
         GEODEC_NEW_EACH(places * c->n_layer, s->expert_id, s->expert_weight);
         for (int64_t i = 0; i < places * c->n_layer; i++) s->expert_id[i] = -1; /* stays so in dense layers */
         GEODEC_NEW(s->assigned, places);
+        if (c->d_ff_adjugate > 0) {
+            GEODEC_NEW_EACH(places, s->adjugate_id, s->adjugate_weight);
+            GEODEC_TRY(geodec__session_rows(&s->adjugate_gate_row, places, c->d_ff_adjugate, err));
+            GEODEC_TRY(geodec__session_rows(&s->adjugate_up_row, places, c->d_ff_adjugate, err));
+        }
         GEODEC_NEW_EACH(c->n_expert, s->expert_end, s->needed);
     }
 done:
@@ -115,7 +122,7 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
-    const int64_t widest = geodec__max(geodec__max(c->d_model, c->d_ff), widest_input(s));
+    const int64_t widest = geodec__max(geodec__max(c->d_model, expert_width(c)), widest_input(s));
     const int threads = geodec_pool_threads(s->pool);
     GEODEC_NEW(s->worker, threads);
     s->n_workers = threads;
@@ -149,7 +156,7 @@ static geodec_status new_product(geodec_session *s, geodec_err *err)
     if (s->kernels->gemm) s->made_bytes = geodec__max(s->made_bytes, 32 * (int64_t)sizeof(float));
     const int64_t wide = geodec__pad(widest_input(s));
     const int64_t inputs =
-        geodec__max(geodec__max(3 * n, 2 * places) * d, geodec__max(places * geodec__pad(c->d_ff), n * wide));
+        geodec__max(geodec__max(3 * n, 2 * places) * d, geodec__max(places * geodec__pad(expert_width(c)), n * wide));
     s->made_size = (inputs + 31) / 32;
     GEODEC_NEW(s->made, geodec__max(1, s->made_size * s->made_bytes));
 done:
@@ -237,7 +244,8 @@ void geodec_session_destroy(geodec_session *s)
                 s->update_row, s->wide_row, s->both_row, s->decay_row, s->gating_row, s->inputs_row, s->inner_row,
                 s->own_row, s->entry_row, s->place_weight, s->output, s->cosine, s->sine, s->expert_weight,
                 s->rope_step, s->input, s->want, s->parent, s->depth, s->job, s->made, s->expert_id, s->assigned,
-                s->expert_end, s->needed, s->asked_low_row, s->asked_row, s->part_row, s->head_x, s->head_y);
+                s->expert_end, s->needed, s->asked_low_row, s->asked_row, s->part_row, s->head_x, s->head_y,
+                s->adjugate_id, s->adjugate_weight, s->adjugate_gate_row, s->adjugate_up_row);
     for (int i = 0; i < s->n_workers; i++)
         GEODEC_FREE(s->worker[i].weights, s->worker[i].panel, s->worker[i].job, s->worker[i].expert_end);
     geodec__attention_destroy(s);
@@ -255,8 +263,9 @@ int64_t geodec__session_bytes(const geodec_session *s)
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, k = geodec__max(1, c->n_expert_used), q = (int64_t)c->n_head * s->attend_dim;
     const int64_t kv = s->cache.k_width + s->cache.v_width;
+    const int64_t hidden = 2 * ((int64_t)c->d_ff + c->d_ff_adjugate); /* gate and up */
     const int64_t row = 2 * (int64_t)c->d_model + geodec__streams_width(s->model) + 2 * q + kv +
-                        k * (2 * (int64_t)c->d_ff + c->d_model) + c->n_expert;
+                        k * (hidden + c->d_model) + c->n_expert;
     const int64_t angles = (int64_t)c->rope_dim * s->rope_rows * (c->rope_base_local > 0 ? 2 : 1);
     const int64_t routes = 2 * k * c->n_layer;
     const int64_t latent = c->d_latent > 0 ? 2 * geodec__latent_widest(c) + c->d_latent_query : 0;
