@@ -118,8 +118,8 @@ static geodec_streamed_plan plan_of(const char *path)
     const geodec_streaming o = {.ram = 1, .planned = keep_plan, .planned_ctx = &plan};
     test_ok(geodec_model_open(path, &m, &err), &err);
     test_ok(geodec_streamed_begin(m, &o, &err), &err);
-    cr_assert_eq(
-        geodec_session_create(m, &(geodec_session_options){.n_ctx = CTX, .max_batch = 16}, &s, &err), GEODEC_LIMIT);
+    cr_assert_eq(geodec_session_create(m, &(geodec_session_options){.n_ctx = CTX, .max_batch = 16}, &s, &err),
+                 GEODEC_LIMIT);
     geodec_err_clear(&err);
     geodec_model_close(m);
     return plan;
