@@ -43,25 +43,43 @@ static double *read_logits(const char *path, int64_t size)
     return x;
 }
 
-/* Logits of the session in exact arithmetic, with keys and values in float32. */
-static double *session_logits(const geodec_model *m, const int32_t *token, int32_t n, int64_t size)
+/* Of the session in exact arithmetic, with keys and values in float32: logits [n][n_vocab], then the residual streams
+ * [n_layer + 1][n][d_model]. */
+static double *session_rows(const geodec_model *m, const int32_t *token, int32_t n, int64_t logits, int64_t states)
 {
+    enum { MOST_LAYERS = 64 };
+    int32_t layer[MOST_LAYERS + 1];
     geodec_err err = {0};
     geodec_session *s = NULL;
-    float *logits = geodec_mem_new(size, sizeof *logits);
-    double *wide = geodec_mem_new(size, sizeof *wide);
+    const int32_t layers = geodec_model_configuration(m)->n_layer;
+    float *out = geodec_mem_new(logits + states, sizeof *out);
+    double *wide = geodec_mem_new(logits + states, sizeof *wide);
+    cr_assert_leq(layers, MOST_LAYERS);
+    for (int32_t i = 0; i <= layers; i++) layer[i] = i;
+    const geodec_capture capture = {layers + 1, layer, out + logits};
     test_ok(geodec_session_create(m, &(geodec_session_options){.kv = GEODEC_KV_F32, .n_ctx = n}, &s, &err), &err);
-    test_ok(geodec_forward(s, &(geodec_batch){.n = n, .token = token}, logits, NULL, &err), &err);
-    for (int64_t i = 0; i < size; i++) wide[i] = (double)logits[i];
+    test_ok(geodec_forward(s, &(geodec_batch){.n = n, .token = token}, out, &capture, &err), &err);
+    for (int64_t i = 0; i < logits + states; i++) wide[i] = (double)out[i];
     geodec_session_destroy(s);
-    geodec_mem_free(logits);
+    geodec_mem_free(out);
     return wide;
 }
 
-/* Largest differences: of the reference's logits from the peer's, of the session's from the reference's over the
- * largest logit. */
+/* Largest difference of a stream of the session from that of the reference, both [n_layer + 1][n][d_model], over the
+ * largest number of the reference's at the same boundary. */
+static double state_difference(const double *session, const double *want, int32_t boundaries, int64_t size)
+{
+    double worst = 0;
+    for (int64_t b = 0; b < boundaries; b++)
+        worst = fmax(worst, test_max_abs_diff(session + b * size, want + b * size, size) /
+                                test_max_abs(want + b * size, size));
+    return worst;
+}
+
+/* Largest differences: of the reference's logits from the peer's; of the session's from the reference's over the
+ * largest logit; of the residual streams between the layers. */
 typedef struct differences {
-    double golden, session;
+    double golden, session, state;
 } differences;
 
 static differences compare(const char *path, const geodec_model *m, const geodec_reference *r)
@@ -70,14 +88,17 @@ static differences compare(const char *path, const geodec_model *m, const geodec
     const int32_t n = read_tokens(path, token);
     const int64_t size = (int64_t)n * geodec_model_configuration(m)->n_vocab;
     geodec_err err = {0};
-    double *want = read_logits(path, size), *logits = geodec_mem_new(size, sizeof *logits);
-    test_ok(geodec_reference_forward(r, token, n, NULL, logits, &err), &err);
-    double *session = session_logits(m, token, n, size);
+    const int32_t boundaries = geodec_model_configuration(m)->n_layer + 1,
+                  width = geodec_model_configuration(m)->d_model;
+    const int64_t states = (int64_t)n * boundaries * width;
+    double *want = read_logits(path, size), *logits = geodec_mem_new(size, sizeof *logits),
+           *state = geodec_mem_new(states, sizeof *state);
+    test_ok(geodec_reference_forward(r, token, n, &(geodec_reference_trace){.state = state}, logits, &err), &err);
+    double *session = session_rows(m, token, n, size, states);
     const differences d = {test_max_abs_diff(logits, want, size),
-                           test_max_abs_diff(session, logits, size) / test_max_abs(logits, size)};
-    geodec_mem_free(want);
-    geodec_mem_free(logits);
-    geodec_mem_free(session);
+                           test_max_abs_diff(session, logits, size) / test_max_abs(logits, size),
+                           state_difference(session + size, state, boundaries, (int64_t)n * width)};
+    GEODEC_FREE(want, logits, state, session);
     return d;
 }
 
@@ -89,7 +110,7 @@ static bool is_of_no_model(const char *name) { return strcmp(name, "step35-moe.g
 typedef struct visit {
     void (*fn)(struct visit *v, const char *path, const char *name, const geodec_model *m, const geodec_reference *r);
     int models;
-    double golden, session, derivative; /* largest differences */
+    double golden, session, state, derivative; /* largest differences */
 } visit;
 
 static void visit_file(visit *v, const char *path)
@@ -139,9 +160,11 @@ static void visit_all(visit *v)
 static void check_logits(visit *v, const char *path, const char *name, const geodec_model *m, const geodec_reference *r)
 {
     const differences d = compare(path, m, r);
-    (void)fprintf(stderr, "%s: reference from peer %.1e, session from reference %.1e\n", name, d.golden, d.session);
+    (void)fprintf(stderr, "row\tlogits\t%s\t%.1e\t%.1e\t%.1e\n", name, d.golden, d.session, d.state);
     cr_expect(d.session < 1e-5, "%s: session and reference differ by %g", name, d.session);
+    cr_expect(d.state < 1e-5, "%s: states of session and reference differ by %g", name, d.state);
     v->session = fmax(v->session, d.session);
+    v->state = fmax(v->state, d.state);
     if (is_of_no_model(name)) return;
     cr_expect(d.golden < 1e-4, "%s: reference and peer differ by %g", name, d.golden);
     v->golden = fmax(v->golden, d.golden);
@@ -151,8 +174,9 @@ Test(reference_architectures, logits_of_the_peer, .timeout = 120)
 {
     visit v = {.fn = check_logits};
     visit_all(&v);
-    (void)fprintf(stderr, "%d models: reference from peer at most %.1e, session from reference at most %.1e\n",
-                  v.models, v.golden, v.session);
+    (void)fprintf(stderr,
+                  "%d models: reference from peer at most %.1e, session from reference at most %.1e, states %.1e\n",
+                  v.models, v.golden, v.session, v.state);
 }
 
 /* ---- derivatives ------------------------------------------------------------------------------------------------ */
@@ -213,7 +237,7 @@ static void check_model(visit *v, const char *path, const char *name, const geod
                            .vjp = vjp,
                            .ctx = r};
     const double e = check_derivatives(&map, x, 1e-7, 1e-6);
-    (void)fprintf(stderr, "%s: largest relative error of a directional derivative %.1e\n", name, e);
+    (void)fprintf(stderr, "row\tderivative\t%s\t%.1e\n", name, e);
     v->derivative = fmax(v->derivative, e);
     geodec_mem_free(x);
 }

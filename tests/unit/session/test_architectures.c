@@ -20,7 +20,8 @@ typedef struct way {
     int32_t chunk;
     geodec_isa isa;
     int threads;
-    bool tree; /* two other branches beside the text */
+    bool tree;     /* two other branches beside the text */
+    int32_t saved; /* after so many tokens the session is written to a file, and another one goes on; 0: no */
 } way;
 
 static const way ways[] = {
@@ -28,6 +29,7 @@ static const way ways[] = {
     {"3 threads", TOKENS, GEODEC_ISA_AUTO, 3, false}, {"chunks of 5, 3 threads", 5, GEODEC_ISA_AUTO, 3, false},
     {"scalar", TOKENS, GEODEC_ISA_SCALAR, 1, false},  {"AVX2", 9, GEODEC_ISA_AVX2, 1, false},
     {"trees of 4", 4, GEODEC_ISA_AUTO, 1, true},      {"trees of 6, 3 threads", 6, GEODEC_ISA_AUTO, 3, true},
+    {"saved", 10, GEODEC_ISA_AUTO, 1, .saved = 20},   {"saved, trees", 5, GEODEC_ISA_AUTO, 1, true, .saved = 25},
 };
 
 static const int32_t text[TOKENS] = {3,  17,  99,  250, 4,   61, 5,   300, 12, 13, 200, 7,  7,   31,
@@ -57,6 +59,24 @@ static void run_tree(geodec_session *s, const int32_t *token, int32_t n, int64_t
     geodec_mem_free(logits);
 }
 
+/* Another session from the file of this one. */
+static geodec_session *reopened(geodec_session *s, const geodec_model *m, const geodec_session_options *o, int32_t n)
+{
+    geodec_err err = {0};
+    geodec_session *next = NULL;
+    geodec_session_text got = {0};
+    const char *file = test_tmp("architecture.state");
+    int32_t whole[TOKENS];
+    memcpy(whole, text, sizeof whole);
+    test_ok(geodec_session_save(s, file, &(geodec_session_text){whole, n, n}, &err), &err);
+    geodec_session_destroy(s);
+    test_ok(geodec_session_create(m, o, &next, &err), &err);
+    test_ok(geodec_session_load(next, file, &got, &err), &err);
+    cr_assert(got.n == n && memcmp(got.token, text, (size_t)n * sizeof *text) == 0);
+    geodec_mem_free(got.token);
+    return next;
+}
+
 static float *run(const geodec_model *m, const way *w, geodec_kv_type kv, int64_t vocab)
 {
     geodec_err err = {0};
@@ -68,6 +88,7 @@ static float *run(const geodec_model *m, const way *w, geodec_kv_type kv, int64_
     test_ok(geodec_session_create(m, &o, &s, &err), &err);
     for (int32_t at = 0; at < TOKENS; at += w->chunk) {
         const int32_t n = TOKENS - at < w->chunk ? TOKENS - at : w->chunk;
+        if (w->saved > 0 && at == w->saved) s = reopened(s, m, &o, at);
         if (w->tree)
             run_tree(s, text + at, n, vocab, out + at * vocab);
         else
