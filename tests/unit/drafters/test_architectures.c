@@ -21,7 +21,7 @@ enum { SAMPLED = 2, DRAFTS = 3 };
 static const char *const drafted[DRAFTS] = {"plain", "chains", "trees"};
 
 typedef struct counts {
-    int64_t texts, accepted, rejected, missed;
+    int64_t texts, wrong, accepted, rejected, missed;
 } counts;
 
 typedef struct text {
@@ -96,9 +96,10 @@ static void check_text(const geodec_model *m, const text *want, int sampled, int
     o.budget = how == 2 ? 9 : 0;
     test_ok(geodec_ngram_drafter_create(memory, 4, &d, &err), &err);
     test_ok(geodec_decode(&target, want->token, PROMPT, how ? d : NULL, &o, &got, &err), &err);
-    cr_expect(got.n == TOKENS && memcmp(got.token, want->token + PROMPT, sizeof *got.token * TOKENS) == 0,
-              "%s: another text, %s, %s", what, sampled ? "sampled" : "greedy", drafted[how]);
+    const bool same = got.n == TOKENS && memcmp(got.token, want->token + PROMPT, sizeof *got.token * TOKENS) == 0;
+    cr_expect(same, "%s: another text, %s, %s", what, sampled ? "sampled" : "greedy", drafted[how]);
     k->texts++;
+    k->wrong += !same;
     k->accepted += got.counters.total.accepted;
     k->rejected += got.counters.total.rejected;
     geodec_decode_free(&got);
@@ -176,7 +177,9 @@ static void check_file(const char *path, whole *all)
         check_streamed(path, want, GEODEC_LOOKAHEAD_ROUTER2, &streamed);
         cr_expect_gt(streamed.missed, 0, "%s: nothing was read", name);
     }
-    (void)fprintf(stderr, "row\ttexts\t%s\t%lld\t%lld\n", name, (long long)resident.texts, (long long)streamed.texts);
+    (void)fprintf(stderr, "row\ttexts\t%s\t%lld\t%lld\nrow\tstreamed\t%s\t%lld\t%lld\n", name,
+                  (long long)resident.texts, (long long)resident.wrong, name, (long long)streamed.texts,
+                  (long long)streamed.wrong);
     all->models++;
     all->mixtures += mixture;
     all->resident.texts += resident.texts;
