@@ -35,7 +35,7 @@ build/fuzz/fuzz-%: build/fuzz/obj/tests/fuzz/fuzz_%.o build/fuzz/obj/libgeodec.a
 # Largest kept input in bytes. The smallest HDF5 artifact needs more.
 KEEP_BYTES := 4096
 KEEP_BYTES_artifact := 32768
-KEEP_BYTES_gguf := 6144
+KEEP_BYTES_gguf := 9216
 KEEP_BYTES_store := 65536
 # First inputs for targets whose format mutation does not find.
 build/fuzz/make_%_seed: build/fuzz/obj/tests/fuzz/make_%_seed.o build/fuzz/obj/libgeodec.a

@@ -116,11 +116,11 @@ static void run_split(const uint8_t *data, size_t size)
     (void)unlink(second);
 }
 
-/* Values that are small as float32 and finite as any other type. */
+/* Values that are small and positive as float32, as divisors of rotations must be, and finite as any other type. */
 static void draw(uint8_t *at, size_t n)
 {
     for (uint32_t i = 0; i < n / 4; i++) {
-        const uint32_t h = (i + 1) * 2654435761u, word = (h & 0x80000000u) | 0x3d000000u | (h >> 9 & 0x7fffffu);
+        const uint32_t h = (i + 1) * 2654435761u, word = 0x3d000000u | (h >> 9 & 0x7fffffu);
         memcpy(at + 4 * (size_t)i, &word, sizeof word);
     }
 }
@@ -163,7 +163,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
 
-enum { STRING = 8, ARRAY = 9, MOST_NUMBERS = 4096, MOST_ELEMENTS = 32 };
+enum { TYPES = 48, STRING = 8, ARRAY = 9, MOST_NUMBERS = 4096, MOST_ELEMENTS = 32 };
 static const uint8_t widths[13] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
 typedef struct header {
@@ -172,7 +172,7 @@ typedef struct header {
     struct number {
         size_t at;
         int bytes;
-        bool real;
+        bool real, type; /* of a tensor */
     } number[MOST_NUMBERS];
     size_t n;
 } header;
@@ -189,13 +189,16 @@ static uint64_t take(header *h, size_t bytes)
     return v;
 }
 
-static void skip(header *h, uint64_t bytes) { h->at = bytes > h->size || h->at > h->size ? h->size + 1 : h->at + bytes; }
+static void skip(header *h, uint64_t bytes)
+{
+    h->at = bytes > h->size || h->at > h->size ? h->size + 1 : h->at + bytes;
+}
 
 static uint64_t note(header *h, int bytes, bool real)
 {
     const size_t at = h->at;
     const uint64_t v = take(h, (size_t)bytes);
-    if (h->at <= h->size && h->n < MOST_NUMBERS) h->number[h->n++] = (struct number){at, bytes, real};
+    if (h->at <= h->size && h->n < MOST_NUMBERS) h->number[h->n++] = (struct number){at, bytes, real, false};
     return v;
 }
 
@@ -226,7 +229,9 @@ static void find_numbers(header *h)
     for (uint64_t i = 0; i < tensors && h->at <= h->size; i++) {
         skip(h, take(h, 8));
         for (uint64_t dims = note(h, 4, false), k = 0; k < dims && k < 8; k++) (void)note(h, 8, false);
+        const size_t before = h->n;
         (void)note(h, 4, false);
+        if (h->n > before) h->number[before].type = true;
         (void)note(h, 8, false);
     }
 }
@@ -242,7 +247,9 @@ static void change(uint8_t *at, const struct number *k, unsigned draw_of)
     memcpy(&v, at, (size_t)k->bytes);
     const unsigned way = draw_of % 4;
     draw_of /= 4;
-    if (k->real) {
+    if (k->type) {
+        v = draw_of % TYPES;
+    } else if (k->real) {
         const float f = (float)reals[draw_of % REALS];
         memcpy(&v, k->bytes == 4 ? (const void *)&f : &reals[draw_of % REALS], (size_t)k->bytes);
     } else {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LETTERS = 16, LONG_ARRAY = 64 };
+enum { LETTERS = 16, LONG_ARRAY = 64, LONGEST_ARRAY = 4096 };
 
 static void must(geodec_status st, const geodec_err *err)
 {
@@ -21,16 +21,19 @@ static void must(geodec_status st, const geodec_err *err)
 
 static void put_vocabulary(geodec_gguf_writer *w, geodec_err *err)
 {
-    static char letter[LETTERS][2];
+    static char letter[LETTERS][3];
+    static const char *const merge = "a b";
     const char *token[LETTERS];
     size_t length[LETTERS];
     for (int i = 0; i < LETTERS; i++) {
         letter[i][0] = (char)('a' + i);
+        if (i == LETTERS - 1) memcpy(letter[i], "ab", 2);
         token[i] = letter[i];
-        length[i] = 1;
+        length[i] = strlen(letter[i]);
     }
     must(geodec_gguf_put_str(w, "tokenizer.ggml.model", "gpt2", err), err);
     must(geodec_gguf_put_str_array(w, "tokenizer.ggml.tokens", token, length, LETTERS, err), err);
+    must(geodec_gguf_put_str_array(w, "tokenizer.ggml.merges", &merge, (const size_t[]){3}, 1, err), err);
 }
 
 /* Most arrays of the peer's builder have 512 numbers, whatever the model has layers. */
@@ -38,7 +41,7 @@ static void put_key(geodec_gguf_writer *w, const geodec_gguf *g, const char *key
 {
     int64_t n = 0;
     const size_t length = strlen(key);
-    float x[LONG_ARRAY];
+    static float x[LONGEST_ARRAY];
     geodec_err none = {0};
     if (strncmp(key, "tokenizer.", 10) == 0) return;
     if (length > 11 && strcmp(key + length - 11, ".vocab_size") == 0) return;
@@ -48,7 +51,8 @@ static void put_key(geodec_gguf_writer *w, const geodec_gguf *g, const char *key
         must(geodec_gguf_put_copy(w, g, key, err), err);
         return;
     }
-    must(geodec_gguf_array_f32(g, key, x, LONG_ARRAY / 4, err), err);
+    if (n > LONGEST_ARRAY) return;
+    must(geodec_gguf_array_f32(g, key, x, n, err), err);
     must(geodec_gguf_put_f32_array(w, key, x, LONG_ARRAY / 4, err), err);
 }
 
