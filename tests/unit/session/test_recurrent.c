@@ -93,7 +93,7 @@ Test(session_recurrent, logits_of_the_peer)
         geodec_matrix want = {0};
         double worst = 0;
         test_ok(geodec_matrix_read(path_of(names[i], ".logits.npy"), "npy", NULL, &want, &err), &err);
-        cr_assert(want.rows == TEXT && want.cols == g.v);
+        cr_assert(want.rows >= TEXT && want.cols == g.v); /* of a longer text its first rows */
         for (int64_t k = 0; k < TEXT * g.v; k++) worst = fmax(worst, fabs((double)g.all[k] - want.x[k]));
         (void)fprintf(stderr, "%s: largest difference from the peer %.2g\n", names[i], worst);
         cr_assert_lt(worst, 1e-4, "%s: %g", names[i], worst);
