@@ -187,7 +187,7 @@ static void check_file(const char *path, whole *all)
     all->streamed.texts += streamed.texts;
 }
 
-Test(architectures, drafts_and_streamed_experts_give_the_plain_text, .timeout = 300)
+Test(architectures, drafts_and_streamed_experts_give_the_plain_text, .timeout = 600)
 {
     char pattern[PATH_BYTES];
     glob_t found = {0};

@@ -136,7 +136,7 @@ static void check_states(const geodec_model *m, const char *name)
 }
 
 /* The states between the layers of every architecture (golden/arch), also behind recurrences. */
-Test(export, states_of_every_architecture, .timeout = 120)
+Test(export, states_of_every_architecture, .timeout = 600)
 {
     char pattern[4096];
     glob_t found = {0};

@@ -190,7 +190,7 @@ static bool check_file(const char *path, int turn)
 }
 
 /* Which of the values takes turns by key and file. */
-Test(model_bad_values, in_every_key, .timeout = 120)
+Test(model_bad_values, in_every_key, .timeout = 600)
 {
     char pattern[PATH_BYTES];
     glob_t found = {0};

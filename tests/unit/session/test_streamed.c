@@ -448,7 +448,7 @@ Test(streamed, other_mixtures)
 /* Every mixture of golden/arch with as few slots as a stream takes: biases and scales of experts, weights of inputs,
  * inputs of their own, merged matrices, routers that read another row, recurrent layers. Policies and predictors take
  * turns. */
-Test(streamed, mixtures_of_every_architecture, .timeout = 120)
+Test(streamed, mixtures_of_every_architecture, .timeout = 600)
 {
     char pattern[4096];
     geodec_err err = {0};
