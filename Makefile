@@ -55,6 +55,7 @@ help:
 	@echo "make rollout        drafts of a geometric rollout, with an ablation of its geometry; tables of OneDecode"
 	@echo "make shf            training with and without the penalty on departures from geodesics (a quarter of an hour)"
 	@echo "make bench-chain    bench-forward, -knn, -warp, ..: speed compared with a named peer or limit (tests/bench/README.md)"
+	@echo "make architectures  every architecture of the shared folder against the peer and the reference, bit for bit in every order; docs/results/architectures.md"
 	@echo "make bench-plan     --plan of the stages against the memory and time of their runs; docs/results/plan.md"
 	@echo "make bench-cluster  strong and weak scaling on 1, 2 and 4 ranks, as TSV"
 	@echo "make notebooks      execute the notebooks on the results of MODEL="

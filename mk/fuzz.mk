@@ -35,9 +35,10 @@ build/fuzz/fuzz-%: build/fuzz/obj/tests/fuzz/fuzz_%.o build/fuzz/obj/libgeodec.a
 # Largest kept input in bytes. The smallest HDF5 artifact needs more.
 KEEP_BYTES := 4096
 KEEP_BYTES_artifact := 32768
+KEEP_BYTES_gguf := 9216
 KEEP_BYTES_store := 65536
-# A first input for targets whose format mutation does not find.
-build/fuzz/make_artifact_seed: build/fuzz/obj/tests/fuzz/make_artifact_seed.o build/fuzz/obj/libgeodec.a
+# First inputs for targets whose format mutation does not find.
+build/fuzz/make_%_seed: build/fuzz/obj/tests/fuzz/make_%_seed.o build/fuzz/obj/libgeodec.a
 	$(call say,LD,$@)
 	$(Q)clang -fsanitize=address,undefined -pthread -o $@ $^ $(PKG_LIBS)
 

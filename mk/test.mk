@@ -174,6 +174,13 @@ bench-plan: build $(B)/bench/bench-points
 	@mkdir -p results/bench
 	@B=$(B) bash tests/bench/plan.sh $(ARGS) > results/bench/plan.tsv.tmp && mv results/bench/plan.tsv.tmp results/bench/plan.tsv && cat results/bench/plan.tsv
 	@$(if $(ARGS),:,bash tests/bench/plan-page results/bench/plan.tsv $(B)/bin > docs/results/plan.md.tmp && mv docs/results/plan.md.tmp docs/results/plan.md)
+# Every architecture of golden/arch in the shared folder: what the unit tests find, as the page docs/results/architectures.md.
+.PHONY: architectures
+architectures: $(B)/bin/geodec-table $(patsubst %,$(B)/tests/test-%,session reference drafters)
+	@mkdir -p results/architectures
+	@B=$(B) sh tests/bench/architectures.sh results/architectures/rows.tsv; bad=$$?; \
+	  sh tests/bench/architectures-page results/architectures/rows.tsv $(B)/bin > docs/results/architectures.md.tmp && \
+	  mv docs/results/architectures.md.tmp docs/results/architectures.md && head -n 17 docs/results/architectures.md | tail -n 4 && exit $$bad
 # Scaling on 1, 2 and 4 ranks: make bench-cluster ARGS="--scale 4".
 .PHONY: bench-cluster
 bench-cluster: build $(B)/bench/bench-points

@@ -33,6 +33,11 @@ setup() {
     [[ "$output" == *"caller-exceptions: geodec_a has a caller"* ]]
 }
 
+@test "architectures are rows: the median has at most 20 lines" {
+    awk '/^    \{\.name = / {n = 0} {n++} /\},$/ {print n}' libcommon/model/session/arch*.c | sort -n |
+        awk '{n[NR] = $1} END {print NR " rows, median " n[int((NR + 1) / 2)]; exit !(NR > 90 && n[int((NR + 1) / 2)] <= 20)}'
+}
+
 @test "every public header compiles alone" {
     make -s PROFILE="$profile" check-headers
 }

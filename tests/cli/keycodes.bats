@@ -31,4 +31,9 @@ setup() {
     printf 'one short line\n' > "$tmp/short"
     run "$bin/geodec-integer-keycodes" --quiet --model "$model" -o "$tmp/c.h5" "$tmp/short"
     [ "$status" -eq 5 ]
+    # a sound model whose keys cannot be replaced is not measured
+    run --separate-stderr "$bin/geodec-integer-keycodes" --quiet --model tests/golden/perspective/tiny-perspective.gguf -o "$tmp/c.h5" "$tmp/text"
+    [ "$status" -eq 5 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [ ! -e "$tmp/c.h5" ]
 }

@@ -12,6 +12,9 @@ bats_require_minimum_version 1.5.0
 load ../root
 
 MODELS=(ctx64 ctx128 head16 layer1 experts q8_0)
+# the gated delta rule, experts and gates of attention: a random model of the shared folder
+recurrent=${GEODEC_SHARED:-../shared}/golden/arch/qwen35moe-moe.gguf
+[ ! -e "$recurrent" ] || MODELS+=(recurrent)
 TEXTS=(novel lines dialogue jsonl crlf unended nonlatin note35 token1 same)
 
 setup_file() {
@@ -25,6 +28,7 @@ setup_file() {
     model head16 --d-model 64 --layers 3 --heads 4 --kv-heads 2 --ff 128 --ctx 256
     model layer1 --d-model 32 --layers 1 --heads 2 --kv-heads 2 --ff 64 --ctx 128
     model experts --d-model 32 --layers 2 --heads 2 --kv-heads 1 --ff 64 --ctx 128 --experts 4
+    [ ! -e "$recurrent" ] || cp "$recurrent" "$W/model/recurrent.gguf"
     "$BIN/geodec-quantize" -q --force --type q8_0 -o "$W/model/q8_0.gguf" "$W/model/head16.gguf" > /dev/null
     texts
 }

@@ -1,7 +1,9 @@
 #include "base/err.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 void geodec_err_clear(geodec_err *err)
 {
@@ -10,16 +12,29 @@ void geodec_err_clear(geodec_err *err)
     err->depth = 0;
 }
 
+/* Room for a frame with a text, as of the file's name: the outermost frame without one goes. */
+static bool drop_silent(geodec_err *err)
+{
+    int i = err->depth - 1;
+    while (i >= 0 && err->frame[i].text[0]) i--;
+    if (i < 0) return false;
+    err->depth--;
+    memmove(&err->frame[i], &err->frame[i + 1], (size_t)(err->depth - i) * sizeof err->frame[0]);
+    return true;
+}
+
 GEODEC_PRINTF(5, 0)
 static geodec_status add(geodec_err *err, geodec_status s, const char *func, int line, const char *fmt, va_list ap)
 {
     if (!err) return s;
     if (err->status == GEODEC_OK) err->status = s;
-    if (err->depth >= GEODEC_ERR_FRAMES) return s;
+    char text[GEODEC_ERR_TEXT];
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    if (err->depth >= GEODEC_ERR_FRAMES && (!text[0] || !drop_silent(err))) return s;
     const int i = err->depth++;
     err->frame[i].func = func;
     err->frame[i].line = line;
-    (void)vsnprintf(err->frame[i].text, sizeof err->frame[i].text, fmt, ap);
+    memcpy(err->frame[i].text, text, strlen(text) + 1);
     return s;
 }
 

@@ -24,7 +24,8 @@ geodec_status geodec_export_counts(geodec_artifact *out, const geodec_export_sum
 
 /* Shards are safetensors files of whole windows, each of at most `tokens` tokens read:
  *     model-00001-of-000NN.safetensors ... and model.safetensors.index.json (weight_map: tensor -> file;
- *     metadata: total_size in bytes, rows, shards and the origin of the states)
+ *     metadata: total_size in bytes, rows, shards, the origin of the states, and `hooks`: the names of the kept layers
+ *     in TransformerLens)
  * Tensors of shard k, rows in text order (concatenate over k):
  *     token, position, sequence, document, next_token   .shard.<k>   I32 [rows]; as in geodec_activations_kind
  *     argmax .shard.<k> I32 [rows]; top_index I32, top_logit F32 [rows, M]    with top_m > 0

@@ -201,6 +201,20 @@ done:
 
 /* ---- all shards ------------------------------------------------------------------------------------------------- */
 
+/* The kept layers by the names of TransformerLens. */
+static void put_hooks(geodec_json_writer *w, const geodec_export_options *o)
+{
+    geodec_json_begin_object(w, "hooks");
+    for (int32_t i = 0; i < o->n_layers; i++) {
+        char name[32], hook[48];
+        const int32_t l = o->layer[i];
+        (void)snprintf(name, sizeof name, "layer.%d", l);
+        (void)snprintf(hook, sizeof hook, "blocks.%d.hook_resid_%s", l ? l - 1 : 0, l ? "post" : "pre");
+        geodec_json_put_str(w, name, hook);
+    }
+    geodec_json_end(w);
+}
+
 static geodec_status write_index(const char *folder, const geodec_model *m, const geodec_export_options *o,
                                  const geodec_export_sharding *g, const char *hex, const geodec_export_summary *sum,
                                  int64_t bytes, geodec_err *err)
@@ -236,6 +250,7 @@ static geodec_status write_index(const char *folder, const geodec_model *m, cons
     geodec_json_put_i64(w, "shards", sum->shards);
     geodec_json_put_i64(w, "d_model", c->d_model);
     geodec_json_put_i64(w, "n_layer", c->n_layer);
+    put_hooks(w, o);
     geodec_json_put_i64(w, "n_vocab", c->n_vocab);
     geodec_json_put_i64(w, "window", o->window);
     geodec_json_put_str(w, "positions", geodec_export_positions_text(o, positions));

@@ -96,6 +96,20 @@ Test(base, error_chain_reads_outside_in_on_one_line)
     cr_assert_eq(outer(NULL), GEODEC_FORMAT);
 }
 
+/* A long chain of calls keeps the first reason and the outermost names, such as that of the file. */
+Test(base, error_chain_drops_frames_without_a_text_first)
+{
+    geodec_err err = {0};
+    char line[512];
+    (void)!geodec_err_set(&err, GEODEC_FORMAT, "f", 1, "reason");
+    for (int i = 0; i < 2 * GEODEC_ERR_FRAMES; i++) (void)!geodec_err_add(&err, GEODEC_FORMAT, "g", i, "%s", "");
+    (void)!geodec_err_add(&err, GEODEC_FORMAT, "h", 1, "tensor %d", 3);
+    (void)!geodec_err_add(&err, GEODEC_FORMAT, "h", 2, "%s", "file");
+    cr_assert_str_eq(geodec_err_line(&err, line, sizeof line), "file: tensor 3: reason");
+    for (int i = 0; i < 2 * GEODEC_ERR_FRAMES; i++) (void)!geodec_err_add(&err, GEODEC_FORMAT, "h", i, "%d", i);
+    cr_assert_str_eq(geodec_err_line(&err, line, sizeof line), "4: 3: 2: 1: 0: file: tensor 3: reason");
+}
+
 Test(base, f16_arrays_have_the_bits_of_single_values)
 {
     enum { N = 1 << 16 };

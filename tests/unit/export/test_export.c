@@ -7,6 +7,7 @@
 #include "support/support.h"
 
 #include <criterion/criterion.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -100,6 +101,60 @@ Test(export, rows_are_what_a_forward_pass_gives)
     void *all[] = {token, position, sequence, next, argmax, top, best, state, logits, row, capture};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
     geodec_model_close(m);
+}
+
+/* States of all layers of a window, and those of a pass a token. */
+static void check_states(const geodec_model *m, const char *name)
+{
+    enum { MOST_LAYERS = 64, ROWS = 14 };
+    geodec_err err = {0};
+    geodec_export_summary sum;
+    geodec_artifact *a = NULL;
+    geodec_session *s = NULL;
+    int32_t layer[MOST_LAYERS + 1], *token;
+    float *state;
+    const int32_t n = geodec_model_configuration(m)->n_layer + 1;
+    const int64_t size = (int64_t)n * geodec_model_configuration(m)->d_model;
+    cr_assert_leq(n, MOST_LAYERS + 1);
+    for (int32_t i = 0; i < n; i++) layer[i] = i;
+    const geodec_export_options o = {.n_layers = n, .layer = layer, .window = ROWS};
+    test_ok(make(m, "1 5 9 13 17 21 25 29 3 7 11 200 301 8\n", test_tmp("rows.h5"), 2, o, &sum, &err), &err);
+    cr_assert_eq(sum.rows, ROWS);
+    test_ok(geodec_artifact_open(&geodec_activations_kind, test_tmp("rows.h5"), &a, &err), &err);
+    test_ok(geodec_artifact_read(a, "/token", &token, &err), &err);
+    test_ok(geodec_artifact_read(a, "/state", &state, &err), &err);
+    test_ok(geodec_session_create(m, &(geodec_session_options){.n_ctx = 16}, &s, &err), &err);
+    float *row = geodec_mem_new(size, sizeof *row);
+    for (int32_t r = 0; r < ROWS; r++) {
+        const geodec_capture capture = {n, layer, row};
+        test_ok(geodec_forward(s, &(geodec_batch){.n = 1, .token = token + r}, NULL, &capture, &err), &err);
+        cr_expect(memcmp(row, state + r * size, (size_t)size * sizeof *row) == 0, "%s: row %d differs", name, r);
+    }
+    GEODEC_FREE(token, state, row);
+    geodec_session_destroy(s);
+    geodec_artifact_close(a);
+}
+
+/* The states between the layers of every architecture (golden/arch), also behind recurrences. */
+Test(export, states_of_every_architecture, .timeout = 600)
+{
+    char pattern[4096];
+    glob_t found = {0};
+    int models = 0;
+    (void)snprintf(pattern, sizeof pattern, "%s/*.gguf", test_shared("golden/arch"));
+    cr_assert_eq(glob(pattern, 0, NULL, &found), 0, "no models");
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        geodec_err err = {0};
+        geodec_model *m = NULL;
+        if (geodec_model_open(found.gl_pathv[i], &m, &err) == GEODEC_OK) {
+            check_states(m, strrchr(found.gl_pathv[i], '/') + 1);
+            models++;
+        }
+        geodec_err_clear(&err);
+        geodec_model_close(m);
+    }
+    globfree(&found);
+    cr_assert_geq(models, 98, "%d models", models); /* that opened when this was written */
 }
 
 Test(export, same_bytes_with_any_threads_and_a_limit)

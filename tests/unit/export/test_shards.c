@@ -145,6 +145,27 @@ static void same_column(const geodec_artifact *a, const char *path, const char *
     geodec_mem_free(field);
 }
 
+/* The names of the layers in the index. */
+static void check_hooks(const char *folder, const geodec_export_options *o)
+{
+    geodec_err err = {0};
+    geodec_json *index = NULL;
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s/model.safetensors.index.json", folder);
+    test_ok(geodec_json_read(path, 1 << 20, &index, &err), &err);
+    const geodec_json *hooks = geodec_json_member(geodec_json_member(index, "metadata"), "hooks");
+    for (int32_t l = 0; l < o->n_layers; l++) {
+        static const char *const want[] = {"blocks.0.hook_resid_pre", "blocks.0.hook_resid_post",
+                                           "blocks.1.hook_resid_post"};
+        char name[32];
+        const char *hook = NULL;
+        (void)snprintf(name, sizeof name, "layer.%d", o->layer[l]);
+        test_ok(geodec_json_get_str(hooks, name, &hook, &err), &err);
+        cr_assert_str_eq(hook, want[o->layer[l]]);
+    }
+    geodec_json_free(index);
+}
+
 /* Shards in `folder` have the contents of the artifact. */
 static void same_as_artifact(const geodec_artifact *a, const geodec_export_options *o, const char *folder, int64_t n)
 {
@@ -158,6 +179,7 @@ static void same_as_artifact(const geodec_artifact *a, const geodec_export_optio
     same_column(a, "/top_index", folder, "top_index", "I32", n, 4);
     same_column(a, "/top_logit", folder, "top_logit", "F32", n, 4);
     const size_t size = o->half ? 2 : 4;
+    check_hooks(folder, o);
     int64_t shape[6];
     int rank;
     char *state;

@@ -1,6 +1,8 @@
 /* One small model of every architecture, made and run by the peer (golden/arch of the shared folder): logits of the
  * reference against the peer's, of the session in exact arithmetic against the reference, and derivatives. */
 #include "base/mem.h"
+#include "gguf/gguf.h"
+#include "io/file.h"
 #include "linalg/lapack.h"
 #include "reference/check.h"
 #include "reference/reference.h"
@@ -10,6 +12,7 @@
 #include <glob.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_TOKENS = 256, PATH_BYTES = 4096, LEAST_FILES = 100 /* that had their reference when this was written */ };
@@ -43,25 +46,44 @@ static double *read_logits(const char *path, int64_t size)
     return x;
 }
 
-/* Logits of the session in exact arithmetic, with keys and values in float32. */
-static double *session_logits(const geodec_model *m, const int32_t *token, int32_t n, int64_t size)
+/* Of the session in exact arithmetic, with keys and values in float32: logits [n][n_vocab], then the residual streams
+ * [n_layer + 1][n][d_model]. */
+static double *session_rows(const geodec_model *m, const int32_t *token, int32_t n, int64_t logits, int64_t states)
 {
+    enum { MOST_LAYERS = 64 };
+    int32_t layer[MOST_LAYERS + 1];
     geodec_err err = {0};
     geodec_session *s = NULL;
-    float *logits = geodec_mem_new(size, sizeof *logits);
-    double *wide = geodec_mem_new(size, sizeof *wide);
+    const int32_t layers = geodec_model_configuration(m)->n_layer;
+    float *out = geodec_mem_new(logits + states, sizeof *out);
+    double *wide = geodec_mem_new(logits + states, sizeof *wide);
+    cr_assert_leq(layers, MOST_LAYERS);
+    for (int32_t i = 0; i <= layers; i++) layer[i] = i;
+    const geodec_capture capture = {layers + 1, layer, out + logits};
     test_ok(geodec_session_create(m, &(geodec_session_options){.kv = GEODEC_KV_F32, .n_ctx = n}, &s, &err), &err);
-    test_ok(geodec_forward(s, &(geodec_batch){.n = n, .token = token}, logits, NULL, &err), &err);
-    for (int64_t i = 0; i < size; i++) wide[i] = (double)logits[i];
+    test_ok(geodec_forward(s, &(geodec_batch){.n = n, .token = token}, out, &capture, &err), &err);
+    for (int64_t i = 0; i < logits + states; i++) wide[i] = (double)out[i];
     geodec_session_destroy(s);
-    geodec_mem_free(logits);
+    geodec_mem_free(out);
     return wide;
 }
 
-/* Largest differences: of the reference's logits from the peer's, of the session's from the reference's over the
- * largest logit. */
+/* Largest difference of a stream of the session from that of the reference, both [n_layer + 1][n][d_model], over the
+ * largest number of the reference's at the same boundary. */
+static double state_difference(const double *session, const double *want, int32_t boundaries, int64_t size)
+{
+    double worst = 0;
+    for (int64_t b = 0; b < boundaries; b++)
+        worst = fmax(worst, test_max_abs_diff(session + b * size, want + b * size, size) /
+                                test_max_abs(want + b * size, size));
+    return worst;
+}
+
+/* Largest differences: of the session's logits and of the reference's from the peer's; of the session's from the
+ * reference's over the largest logit; of the residual streams between the layers. Without a reference those of the
+ * session from the peer alone. */
 typedef struct differences {
-    double golden, session;
+    double peer, golden, session, state;
 } differences;
 
 static differences compare(const char *path, const geodec_model *m, const geodec_reference *r)
@@ -70,14 +92,49 @@ static differences compare(const char *path, const geodec_model *m, const geodec
     const int32_t n = read_tokens(path, token);
     const int64_t size = (int64_t)n * geodec_model_configuration(m)->n_vocab;
     geodec_err err = {0};
-    double *want = read_logits(path, size), *logits = geodec_mem_new(size, sizeof *logits);
-    test_ok(geodec_reference_forward(r, token, n, NULL, logits, &err), &err);
-    double *session = session_logits(m, token, n, size);
-    const differences d = {test_max_abs_diff(logits, want, size),
-                           test_max_abs_diff(session, logits, size) / test_max_abs(logits, size)};
-    geodec_mem_free(want);
-    geodec_mem_free(logits);
-    geodec_mem_free(session);
+    const int32_t boundaries = geodec_model_configuration(m)->n_layer + 1,
+                  width = geodec_model_configuration(m)->d_model;
+    const int64_t states = (int64_t)n * boundaries * width;
+    double *want = read_logits(path, size), *logits = geodec_mem_new(size, sizeof *logits),
+           *state = geodec_mem_new(states, sizeof *state), *session = session_rows(m, token, n, size, states);
+    differences d = {.peer = test_max_abs_diff(session, want, size)};
+    if (r) {
+        test_ok(geodec_reference_forward(r, token, n, &(geodec_reference_trace){.state = state}, logits, &err), &err);
+        d.golden = test_max_abs_diff(logits, want, size);
+        d.session = test_max_abs_diff(session, logits, size) / test_max_abs(logits, size);
+        d.state = state_difference(session + size, state, boundaries, (int64_t)n * width);
+    }
+    GEODEC_FREE(want, logits, state, session);
+    return d;
+}
+
+/* A control of the first: the session's logits of the same file with another epsilon of the norms. */
+static double other_epsilon(const char *path)
+{
+    static const char key[] = "_epsilon";
+    static const float other = 0.03F;
+    enum { TYPE_F32 = 6 };
+    geodec_err err = {0};
+    geodec_gguf *g = NULL;
+    geodec_model *m = NULL;
+    char *read = NULL;
+    size_t n = 0, changed = 0;
+    test_ok(geodec_file_read(path, 1 << 25, &read, &n, &err), &err);
+    char *bytes = aligned_alloc(64, (n + 63) / 64 * 64);
+    cr_assert(bytes);
+    memcpy(bytes, read, n);
+    geodec_mem_free(read);
+    for (char *at = bytes; (at = memmem(at, n - (size_t)(at - bytes), key, sizeof key - 1)); changed++) {
+        at += sizeof key - 1;
+        cr_assert(*at == TYPE_F32, "%s", path);
+        memcpy(at + 4, &other, sizeof other);
+    }
+    cr_assert_gt(changed, 0, "%s", path);
+    test_ok(geodec_gguf_open_memory(bytes, n, path, &g, &err), &err);
+    test_ok(geodec_model_from_gguf(g, &m, &err), &err);
+    const double d = compare(path, m, NULL).peer;
+    geodec_model_close(m);
+    free(bytes);
     return d;
 }
 
@@ -88,8 +145,9 @@ static bool is_of_no_model(const char *name) { return strcmp(name, "step35-moe.g
 /* What is done with a model, and what it found. */
 typedef struct visit {
     void (*fn)(struct visit *v, const char *path, const char *name, const geodec_model *m, const geodec_reference *r);
+    bool all; /* models without a reference too */
     int models;
-    double golden, session, derivative; /* largest differences */
+    double peer, golden, session, state, derivative; /* largest differences */
 } visit;
 
 static void visit_file(visit *v, const char *path)
@@ -109,13 +167,12 @@ static void visit_file(visit *v, const char *path)
         return;
     }
     const geodec_status st = geodec_reference_create(m, NULL, &r, &err);
-    if (st == GEODEC_UNSUPPORTED) { /* recurrent layers */
-        (void)fprintf(stderr, "%s is skipped: %s\n", name, err.frame[0].text);
-    } else {
+    if (st == GEODEC_UNSUPPORTED)
+        (void)fprintf(stderr, "%s has no reference: %s\n", name, err.frame[0].text);
+    else
         test_ok(st, &err);
-        v->fn(v, path, name, m, r);
-        v->models++;
-    }
+    if (r || v->all) v->fn(v, path, name, m, r);
+    v->models += r != NULL;
     geodec_reference_destroy(r);
     geodec_model_close(m);
 }
@@ -139,20 +196,30 @@ static void visit_all(visit *v)
 static void check_logits(visit *v, const char *path, const char *name, const geodec_model *m, const geodec_reference *r)
 {
     const differences d = compare(path, m, r);
-    (void)fprintf(stderr, "%s: reference from peer %.1e, session from reference %.1e\n", name, d.golden, d.session);
+    const double control = other_epsilon(path);
+    (void)fprintf(stderr, "row\tlogits\t%s\t%.1e\t%.1e\n", name, d.peer, control);
+    if (r) (void)fprintf(stderr, "row\treference\t%s\t%.1e\t%.1e\t%.1e\n", name, d.golden, d.session, d.state);
     cr_expect(d.session < 1e-5, "%s: session and reference differ by %g", name, d.session);
+    cr_expect(d.state < 1e-5, "%s: states of session and reference differ by %g", name, d.state);
     v->session = fmax(v->session, d.session);
+    v->state = fmax(v->state, d.state);
     if (is_of_no_model(name)) return;
+    cr_expect(control > 1e-3 && control > 1000 * d.peer, "%s: another epsilon changes the logits by %g", name, control);
+    cr_expect(d.peer < 1e-4, "%s: session and peer differ by %g", name, d.peer);
     cr_expect(d.golden < 1e-4, "%s: reference and peer differ by %g", name, d.golden);
+    v->peer = fmax(v->peer, d.peer);
     v->golden = fmax(v->golden, d.golden);
 }
 
 Test(reference_architectures, logits_of_the_peer, .timeout = 120)
 {
-    visit v = {.fn = check_logits};
+    visit v = {.fn = check_logits, .all = true};
     visit_all(&v);
-    (void)fprintf(stderr, "%d models: reference from peer at most %.1e, session from reference at most %.1e\n",
-                  v.models, v.golden, v.session);
+    (void)fprintf(
+        stderr,
+        "%d references: from peer at most %.1e, session from reference at most %.1e, states %.1e; session from "
+        "peer at most %.1e\n",
+        v.models, v.golden, v.session, v.state, v.peer);
 }
 
 /* ---- derivatives ------------------------------------------------------------------------------------------------ */
@@ -213,7 +280,7 @@ static void check_model(visit *v, const char *path, const char *name, const geod
                            .vjp = vjp,
                            .ctx = r};
     const double e = check_derivatives(&map, x, 1e-7, 1e-6);
-    (void)fprintf(stderr, "%s: largest relative error of a directional derivative %.1e\n", name, e);
+    (void)fprintf(stderr, "row\tderivative\t%s\t%.1e\n", name, e);
     v->derivative = fmax(v->derivative, e);
     geodec_mem_free(x);
 }

@@ -1,5 +1,5 @@
-/* Small random models with recurrent layers: 3 layers of width 64, of which the second attends where the architecture
- * has attention. Header-only, as synthetic.h. */
+/* Small random models with recurrent layers, of the architectures below, jamba and granitehybrid: 3 layers of width 64,
+ * of which the second attends where the architecture has attention. Header-only, as synthetic.h. */
 #ifndef GEODEC_TESTS_HYBRID_H
 #define GEODEC_TESTS_HYBRID_H
 
@@ -14,6 +14,7 @@ enum {
     HYBRID_RANK = 5    /* of mamba's dt */
 };
 
+/* One for each kind of recurrence. */
 static const char *const hybrids[] = {"mamba", "mamba2", "falcon-h1", "lfm2", "qwen3next", "qwen35"};
 enum { N_HYBRIDS = sizeof hybrids / sizeof *hybrids };
 
@@ -35,30 +36,35 @@ done:
     return st;
 }
 
-#define HYBRID_SELECTIVE " mamba mamba2 falcon-h1 "
-#define HYBRID_TWO " mamba2 falcon-h1 "
+#define HYBRID_ONE " mamba jamba "
+#define HYBRID_TWO " mamba2 falcon-h1 granitehybrid "
 #define HYBRID_DELTA " qwen3next qwen35 "
+#define HYBRID_PLAIN " falcon-h1 lfm2 jamba granitehybrid " /* attention without a gate */
+#define HYBRID_MIXTURE " qwen3next jamba granitehybrid "
 
 static inline geodec_status hybrid_recurrent(synthetic_writer *o, int32_t layer)
 {
     enum { D = HYBRID_WIDTH, N = HYBRID_INNER, H = HYBRID_HEADS, R = HYBRID_STATE, KEYS = HYBRID_GROUPS * R };
     static const hybrid_tensor list[] = {
-        {" mamba ", "ssm_in.weight", D, 2 * N, true},
-        {" mamba ", "ssm_conv1d.weight", 4, N, false},
-        {" mamba ", "ssm_conv1d.bias", N, 1, false},
-        {" mamba ", "ssm_x.weight", N, HYBRID_RANK + 2 * R, true},
-        {" mamba ", "ssm_dt.weight", HYBRID_RANK, N, false},
-        {" mamba ", "ssm_dt.bias", N, 1, false},
-        {" mamba ", "ssm_a", R, N, false},
-        {" mamba ", "ssm_d", N, 1, false},
+        {HYBRID_ONE, "ssm_in.weight", D, 2 * N, true},
+        {HYBRID_ONE, "ssm_conv1d.weight", 4, N, false},
+        {HYBRID_ONE, "ssm_conv1d.bias", N, 1, false},
+        {HYBRID_ONE, "ssm_x.weight", N, HYBRID_RANK + 2 * R, true},
+        {HYBRID_ONE, "ssm_dt.weight", HYBRID_RANK, N, false},
+        {HYBRID_ONE, "ssm_dt.bias", N, 1, false},
+        {HYBRID_ONE, "ssm_a", R, N, false},
+        {HYBRID_ONE, "ssm_d", N, 1, false},
+        {" jamba ", "ssm_dt_norm.weight", HYBRID_RANK, 1, false},
+        {" jamba ", "ssm_b_norm.weight", R, 1, false},
+        {" jamba ", "ssm_c_norm.weight", R, 1, false},
         {HYBRID_TWO, "ssm_in.weight", D, 2 * N + 2 * KEYS + H, true},
         {HYBRID_TWO, "ssm_conv1d.weight", 4, N + 2 * KEYS, false},
         {HYBRID_TWO, "ssm_conv1d.bias", N + 2 * KEYS, 1, false},
         {HYBRID_TWO, "ssm_dt.bias", H, 1, false},
         {HYBRID_TWO, "ssm_a", 1, H, false},
         {HYBRID_TWO, "ssm_d", 1, H, false},
-        {" mamba2 ", "ssm_norm.weight", N / HYBRID_GROUPS, HYBRID_GROUPS, false},
-        {HYBRID_SELECTIVE HYBRID_DELTA, "ssm_out.weight", N, D, true},
+        {" mamba2 granitehybrid ", "ssm_norm.weight", N / HYBRID_GROUPS, HYBRID_GROUPS, false},
+        {HYBRID_ONE HYBRID_TWO HYBRID_DELTA, "ssm_out.weight", N, D, true},
         {" qwen3next ", "ssm_in.weight", D, 2 * KEYS + 2 * N, true},
         {" qwen3next ", "ssm_ba.weight", D, 2 * H, true},
         {" qwen35 ", "attn_qkv.weight", D, 2 * KEYS + N, true},
@@ -80,13 +86,13 @@ static inline geodec_status hybrid_attention(synthetic_writer *o, int32_t layer)
 {
     enum { D = HYBRID_WIDTH, Q = 4 * 16, KV = 2 * 16 };
     static const hybrid_tensor list[] = {
-        {" falcon-h1 lfm2 ", "attn_q.weight", D, Q, true},
+        {HYBRID_PLAIN, "attn_q.weight", D, Q, true},
         {HYBRID_DELTA, "attn_q.weight", D, 2 * Q, true},
-        {" falcon-h1 lfm2 " HYBRID_DELTA, "attn_k.weight", D, KV, true},
-        {" falcon-h1 lfm2 " HYBRID_DELTA, "attn_v.weight", D, KV, true},
+        {HYBRID_PLAIN HYBRID_DELTA, "attn_k.weight", D, KV, true},
+        {HYBRID_PLAIN HYBRID_DELTA, "attn_v.weight", D, KV, true},
         {" lfm2 " HYBRID_DELTA, "attn_q_norm.weight", 16, 1, false},
         {" lfm2 " HYBRID_DELTA, "attn_k_norm.weight", 16, 1, false},
-        {" falcon-h1 lfm2 " HYBRID_DELTA, "attn_output.weight", Q, D, true},
+        {HYBRID_PLAIN HYBRID_DELTA, "attn_output.weight", Q, D, true},
     };
     return hybrid_tensors(o, layer, list, sizeof list / sizeof *list);
 }
@@ -95,12 +101,12 @@ static inline geodec_status hybrid_feed(synthetic_writer *o, int32_t layer)
 {
     enum { D = HYBRID_WIDTH, F = 80, E = 4 };
     static const hybrid_tensor list[] = {
-        {" falcon-h1 lfm2 ", "ffn_norm.weight", D, 1, false},
+        {HYBRID_PLAIN, "ffn_norm.weight", D, 1, false},
         {HYBRID_DELTA, "post_attention_norm.weight", D, 1, false},
         {" falcon-h1 lfm2 qwen35 ", "ffn_gate.weight", D, F, true},
         {" falcon-h1 lfm2 qwen35 ", "ffn_up.weight", D, F, true},
         {" falcon-h1 lfm2 qwen35 ", "ffn_down.weight", F, D, true},
-        {" qwen3next ", "ffn_gate_inp.weight", D, E, false},
+        {HYBRID_MIXTURE, "ffn_gate_inp.weight", D, E, false},
         {" qwen3next ", "ffn_gate_shexp.weight", D, F, true},
         {" qwen3next ", "ffn_up_shexp.weight", D, F, true},
         {" qwen3next ", "ffn_down_shexp.weight", F, D, true},
@@ -109,7 +115,7 @@ static inline geodec_status hybrid_feed(synthetic_writer *o, int32_t layer)
     geodec_status st = GEODEC_OK;
     geodec_err *err = o->err;
     GEODEC_TRY(hybrid_tensors(o, layer, list, sizeof list / sizeof *list));
-    if (!synthetic_is(o->s, "qwen3next")) goto done;
+    if (!synthetic_in(o->s, HYBRID_MIXTURE)) goto done;
     GEODEC_TRY(synthetic_part(o, layer, "ffn_gate_exps.weight", o->s->type, D, F, E));
     GEODEC_TRY(synthetic_part(o, layer, "ffn_up_exps.weight", o->s->type, D, F, E));
     GEODEC_TRY(synthetic_part(o, layer, "ffn_down_exps.weight", o->s->type, F, D, E));
@@ -119,7 +125,7 @@ done:
 
 static inline geodec_status hybrid_keys(synthetic_writer *o)
 {
-    const bool attends = !synthetic_in(o->s, " mamba mamba2 "), mixture = synthetic_is(o->s, "qwen3next");
+    const bool attends = !synthetic_in(o->s, " mamba mamba2 "), mixture = synthetic_in(o->s, HYBRID_MIXTURE);
     const struct {
         const char *suffix;
         uint32_t v;
@@ -139,7 +145,7 @@ static inline geodec_status hybrid_keys(synthetic_writer *o)
                 {"ssm.conv_kernel", 4},
                 {"ssm.inner_size", HYBRID_INNER},
                 {"ssm.state_size", HYBRID_STATE},
-                {"ssm.time_step_rank", synthetic_is(o->s, "mamba") ? HYBRID_RANK : HYBRID_HEADS},
+                {"ssm.time_step_rank", synthetic_in(o->s, HYBRID_ONE) ? HYBRID_RANK : HYBRID_HEADS},
                 {"ssm.group_count", HYBRID_GROUPS}};
     geodec_status st = GEODEC_OK;
     geodec_err *err = o->err;

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "gguf/gguf.h"
 #include "kernels/settings.h"
-#include "session/model.h"
+#include "session/model_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -20,7 +20,8 @@ typedef struct way {
     int32_t chunk;
     geodec_isa isa;
     int threads;
-    bool tree; /* two other branches beside the text */
+    bool tree;     /* two other branches beside the text */
+    int32_t saved; /* after so many tokens the session is written to a file, and another one goes on; 0: no */
 } way;
 
 static const way ways[] = {
@@ -28,6 +29,7 @@ static const way ways[] = {
     {"3 threads", TOKENS, GEODEC_ISA_AUTO, 3, false}, {"chunks of 5, 3 threads", 5, GEODEC_ISA_AUTO, 3, false},
     {"scalar", TOKENS, GEODEC_ISA_SCALAR, 1, false},  {"AVX2", 9, GEODEC_ISA_AVX2, 1, false},
     {"trees of 4", 4, GEODEC_ISA_AUTO, 1, true},      {"trees of 6, 3 threads", 6, GEODEC_ISA_AUTO, 3, true},
+    {"saved", 10, GEODEC_ISA_AUTO, 1, .saved = 20},   {"saved, trees", 5, GEODEC_ISA_AUTO, 1, true, .saved = 25},
 };
 
 static const int32_t text[TOKENS] = {3,  17,  99,  250, 4,   61, 5,   300, 12, 13, 200, 7,  7,   31,
@@ -57,6 +59,24 @@ static void run_tree(geodec_session *s, const int32_t *token, int32_t n, int64_t
     geodec_mem_free(logits);
 }
 
+/* Another session from the file of this one. */
+static geodec_session *reopened(geodec_session *s, const geodec_model *m, const geodec_session_options *o, int32_t n)
+{
+    geodec_err err = {0};
+    geodec_session *next = NULL;
+    geodec_session_text got = {0};
+    const char *file = test_tmp("architecture.state");
+    int32_t whole[TOKENS];
+    memcpy(whole, text, sizeof whole);
+    test_ok(geodec_session_save(s, file, &(geodec_session_text){whole, n, n}, &err), &err);
+    geodec_session_destroy(s);
+    test_ok(geodec_session_create(m, o, &next, &err), &err);
+    test_ok(geodec_session_load(next, file, &got, &err), &err);
+    cr_assert(got.n == n && memcmp(got.token, text, (size_t)n * sizeof *text) == 0);
+    geodec_mem_free(got.token);
+    return next;
+}
+
 static float *run(const geodec_model *m, const way *w, geodec_kv_type kv, int64_t vocab)
 {
     geodec_err err = {0};
@@ -68,6 +88,7 @@ static float *run(const geodec_model *m, const way *w, geodec_kv_type kv, int64_
     test_ok(geodec_session_create(m, &o, &s, &err), &err);
     for (int32_t at = 0; at < TOKENS; at += w->chunk) {
         const int32_t n = TOKENS - at < w->chunk ? TOKENS - at : w->chunk;
+        if (w->saved > 0 && at == w->saved) s = reopened(s, m, &o, at);
         if (w->tree)
             run_tree(s, text + at, n, vocab, out + at * vocab);
         else
@@ -78,14 +99,150 @@ static float *run(const geodec_model *m, const way *w, geodec_kv_type kv, int64_
     return out;
 }
 
+/* ---- parts: what a layer has, by the bound weights and the configuration ------------------------------------------
+ */
+
+typedef struct part {
+    const char *name;
+    bool (*has)(const geodec_model *m, const geodec__layer *l);
+} part;
+
+#define PART(id, expression)                                                                                           \
+    static bool has_##id(const geodec_model *m, const geodec__layer *l)                                                \
+    {                                                                                                                  \
+        (void)m, (void)l;                                                                                              \
+        return expression;                                                                                             \
+    }
+PART(layer_norm, m->config.layer_norm)
+PART(rms_norm, !m->config.layer_norm)
+PART(positions, m->positions.data)
+PART(embed_norm, m->embed_norm.width > 0)
+PART(embed_scale, m->config.embed_scale != 0)
+PART(inputs, m->config.d_inputs > 0)
+PART(head_norm, l->q_norm.width > 0)
+PART(post_norm, l->attn_post_norm.width > 0 || l->ffn_post_norm.width > 0)
+PART(inner_norm, l->mixed_norm.width > 0 || l->hidden_norm.width > 0)
+PART(parallel, m->config.parallel)
+PART(residual_scale, m->config.residual_scale != 0)
+PART(window, l->window > 0)
+PART(chunks, m->config.chunks && l->window > 0)
+PART(alibi, m->config.alibi != 0)
+PART(pairs, geodec__layer_attends(l) && l->rope >= 0 && m->config.rope_pairs == GEODEC_ROPE_ADJACENT)
+PART(halves, geodec__layer_attends(l) && l->rope >= 0 && m->config.rope_pairs == GEODEC_ROPE_HALVES)
+PART(part_rotates, geodec__layer_attends(l) && l->rope >= 0 && m->config.rope_dim < l->head_dim)
+PART(unrotated, geodec__layer_attends(l) && l->rope < 0)
+PART(divisors, m->rope_divisor[0])
+PART(attention_biases, l->q_bias || l->o_bias)
+PART(sinks, l->sinks)
+PART(score_cap, m->config.attn_softcap != 0)
+PART(clamp, m->config.qkv_clamp != 0)
+PART(gate, l->attn_gate.data || l->gated_query)
+PART(temperature, m->config.temperature != 0)
+PART(shared_keys, geodec__layer_attends(l) && m->layer + l->kv_layer != l)
+PART(decay, l->decay.data)
+PART(selective, l->recurrent.how == GEODEC__MIXER_SELECTIVE)
+PART(delta, l->recurrent.how == GEODEC__MIXER_DELTA)
+PART(convolution, l->recurrent.how == GEODEC__MIXER_SHORT)
+PART(beside, geodec__layer_recurs(l) && geodec__layer_attends(l))
+PART(gated, geodec__layer_feeds(l) && !m->config.plain)
+PART(plain, geodec__layer_feeds(l) && m->config.plain)
+PART(silu, geodec__layer_feeds(l) && m->config.activation == GEODEC_SILU)
+PART(gelu, geodec__layer_feeds(l) && m->config.activation == GEODEC_GELU_TANH)
+PART(relu, geodec__layer_feeds(l) && (m->config.activation == GEODEC_RELU || m->config.activation == GEODEC_RELU2))
+PART(xielu, geodec__layer_feeds(l) && m->config.activation == GEODEC_XIELU)
+PART(clamped_swiglu, geodec__layer_feeds(l) && m->config.activation == GEODEC_SWIGLU_CLAMPED)
+PART(softmax, l->router.data && m->config.gating == GEODEC_GATING_SOFTMAX)
+PART(sigmoid, l->router.data && m->config.gating == GEODEC_GATING_SIGMOID)
+PART(chosen, l->router.data && m->config.gating == GEODEC_GATING_CHOSEN)
+PART(choice_bias, l->router.data && l->expert_bias)
+PART(expert_biases, l->router.data && (l->up_bias || l->down_bias))
+PART(shared_network, l->router.data && l->shared_down.data)
+PART(shared_factor, l->router.data && l->shared_factor.data)
+PART(own_input, l->router.data && l->expert_norm.width > 0)
+PART(raw_route, l->router.data && m->config.route_raw)
+PART(weighed_input, l->router.data && m->config.weighed_input)
+PART(dense_layers, m->config.n_expert > 0 && geodec__layer_feeds(l) && !l->router.data)
+PART(head_bias, m->head_bias)
+PART(tied, m->config.tied)
+PART(logit_scale, m->config.logit_scale != 0)
+PART(logit_cap, m->config.final_softcap != 0)
+#undef PART
+
+static const part parts[] = {
+    {"RMS norms", has_rms_norm},
+    {"layer norms", has_layer_norm},
+    {"learned positions", has_positions},
+    {"norm behind the embedding", has_embed_norm},
+    {"scaled embedding", has_embed_scale},
+    {"inputs of layers", has_inputs},
+    {"norms of queries and keys", has_head_norm},
+    {"norms after a half", has_post_norm},
+    {"norms before output matrices", has_inner_norm},
+    {"parallel halves", has_parallel},
+    {"scaled residual", has_residual_scale},
+    {"windows", has_window},
+    {"chunks", has_chunks},
+    {"ALiBi", has_alibi},
+    {"rotation of adjacent pairs", has_pairs},
+    {"rotation of halves", has_halves},
+    {"rotation of a part of a head", has_part_rotates},
+    {"layers without rotation", has_unrotated},
+    {"divisors of frequencies", has_divisors},
+    {"biases of attention", has_attention_biases},
+    {"sinks", has_sinks},
+    {"capped scores", has_score_cap},
+    {"clamped queries, keys and values", has_clamp},
+    {"gates of attention", has_gate},
+    {"temperature by position", has_temperature},
+    {"keys of an earlier layer", has_shared_keys},
+    {"decay recurrence", has_decay},
+    {"selective state space", has_selective},
+    {"gated delta rule", has_delta},
+    {"short convolution", has_convolution},
+    {"recurrence beside attention", has_beside},
+    {"gated feed-forward", has_gated},
+    {"plain feed-forward", has_plain},
+    {"SiLU", has_silu},
+    {"GELU", has_gelu},
+    {"ReLU, squared ReLU", has_relu},
+    {"xIELU", has_xielu},
+    {"clamped SwiGLU", has_clamped_swiglu},
+    {"experts by softmax", has_softmax},
+    {"experts by sigmoids", has_sigmoid},
+    {"experts by softmax of the chosen", has_chosen},
+    {"bias of the choice", has_choice_bias},
+    {"biases of experts", has_expert_biases},
+    {"network beside experts", has_shared_network},
+    {"factor of that network", has_shared_factor},
+    {"input of the experts' own", has_own_input},
+    {"router on the raw stream", has_raw_route},
+    {"weights on the experts' input", has_weighed_input},
+    {"dense layers of a mixture", has_dense_layers},
+    {"biases of logits", has_head_bias},
+    {"head of the embedding", has_tied},
+    {"scaled logits", has_logit_scale},
+    {"capped logits", has_logit_cap},
+};
+
+static bool has(const geodec_model *m, const part *p)
+{
+    for (int32_t i = 0; i < m->config.n_layer; i++)
+        if (p->has(m, &m->layer[i])) return true;
+    return false;
+}
+
+/* ---- the comparison ---------------------------------------------------------------------------------------------- */
+
 static int check_file(const char *path)
 {
     static const way alone = {"alone", 1, GEODEC_ISA_AUTO, 1, false};
     const char *name = strrchr(path, '/') + 1;
+    char line[512];
     geodec_err err = {0};
     geodec_model *m = NULL;
+    int compared = 0, differ = 0;
     if (geodec_model_open(path, &m, &err) != GEODEC_OK) {
-        (void)fprintf(stderr, "%s does not open: %.100s\n", name, err.frame[0].text);
+        (void)fprintf(stderr, "row\trefused\t%s\t%s\n", name, geodec_err_line(&err, line, sizeof line));
         return 0;
     }
     const int64_t vocab = geodec_model_size_of(m).n_vocab;
@@ -95,12 +252,17 @@ static int check_file(const char *path)
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
             if (!geodec_kernels_isa_available(ways[i].isa)) continue;
             float *got = run(m, &ways[i], types[t], vocab);
-            cr_expect(memcmp(want, got, (size_t)(TOKENS * vocab) * sizeof *got) == 0, "%s, cache %d: %s differs", name,
-                      t, ways[i].name);
+            const bool same = memcmp(want, got, (size_t)(TOKENS * vocab) * sizeof *got) == 0;
+            cr_expect(same, "%s, cache %d: %s differs", name, t, ways[i].name);
+            compared++;
+            differ += !same;
             geodec_mem_free(got);
         }
         geodec_mem_free(want);
     }
+    (void)fprintf(stderr, "row\tbits\t%s\t%d\t%d\n", name, compared * TOKENS, differ);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (has(m, &parts[i])) (void)fprintf(stderr, "row\tpart\t%s\t%s\n", name, parts[i].name);
     geodec_model_close(m);
     return 1;
 }
@@ -116,6 +278,27 @@ Test(model_architectures, bits_do_not_depend_on_batch_tree_threads_or_isa, .time
     globfree(&found);
     (void)fprintf(stderr, "%d models\n", models);
     cr_assert_geq(models, LEAST_FILES);
+}
+
+/* A control: the first of 40 tokens shows in the bits of the last. */
+Test(model_architectures, bits_depend_on_every_token)
+{
+    geodec_err err = {0};
+    geodec_model *m = NULL;
+    geodec_session *s = NULL;
+    float row[2][1024];
+    test_ok(geodec_model_open(test_shared("golden/arch/qwen3next-moe.gguf"), &m, &err), &err);
+    cr_assert_leq(geodec_model_size_of(m).n_vocab, 1024);
+    for (int k = 0; k < 2; k++) {
+        int32_t changed[TOKENS];
+        memcpy(changed, text, sizeof changed);
+        changed[0] += k;
+        test_ok(geodec_session_create(m, &(geodec_session_options){.n_ctx = TOKENS}, &s, &err), &err);
+        test_ok(geodec_forward_prefill(s, changed, TOKENS, row[k], &err), &err);
+        geodec_session_destroy(s);
+    }
+    cr_assert_neq(memcmp(row[0], row[1], (size_t)geodec_model_size_of(m).n_vocab * sizeof row[0][0]), 0);
+    geodec_model_close(m);
 }
 
 /* A file with other tensors: those whose name has `gone` are left out (NULL: none), ".weight" is left out of the

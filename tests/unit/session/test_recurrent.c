@@ -93,7 +93,7 @@ Test(session_recurrent, logits_of_the_peer)
         geodec_matrix want = {0};
         double worst = 0;
         test_ok(geodec_matrix_read(path_of(names[i], ".logits.npy"), "npy", NULL, &want, &err), &err);
-        cr_assert(want.rows == TEXT && want.cols == g.v);
+        cr_assert(want.rows >= TEXT && want.cols == g.v); /* of a longer text its first rows */
         for (int64_t k = 0; k < TEXT * g.v; k++) worst = fmax(worst, fabs((double)g.all[k] - want.x[k]));
         (void)fprintf(stderr, "%s: largest difference from the peer %.2g\n", names[i], worst);
         cr_assert_lt(worst, 1e-4, "%s: %g", names[i], worst);
@@ -249,14 +249,18 @@ Test(session_recurrent, a_long_context_forgets_rows)
 /* Experts that are read on demand: a prompt layer by layer in parts, single rows, trees and returns. */
 Test(session_recurrent, streamed_experts)
 {
-    static const char *const mixtures[] = {"lfm2moe-moe", "qwen3next-moe", "qwen35moe-moe"};
+    /* the last two are random: those of the peer are dense */
+    static const char *const mixtures[] = {"lfm2moe-moe", "qwen3next-moe", "qwen35moe-moe", "jamba", "granitehybrid"};
     for (size_t i = 0; i < sizeof mixtures / sizeof *mixtures; i++) {
         geodec_err err = {0};
-        golden g = opened(mixtures[i]), streamed = g;
+        const bool random = i > 2;
+        golden g = random ? made(mixtures[i], GEODEC_GGML_F16) : opened(mixtures[i]), streamed = g;
+        const char *path = random ? test_tmp("hybrid.gguf") : path_of(mixtures[i], ".gguf");
+        const int32_t slots = 2 * geodec_model_size_of(g.m).n_expert_used + 2; /* the fewest that a stream takes */
         float *have = geodec_mem_new(TEXT * g.v, sizeof *have);
         streamed.m = NULL;
-        test_ok(geodec_model_open(path_of(mixtures[i], ".gguf"), &streamed.m, &err), &err);
-        test_ok(geodec_streamed_begin(streamed.m, &(geodec_streaming){.slots = 9}, &err), &err);
+        test_ok(geodec_model_open(path, &streamed.m, &err), &err);
+        test_ok(geodec_streamed_begin(streamed.m, &(geodec_streaming){.slots = slots}, &err), &err);
         geodec_session *s = open_session(&streamed, (geodec_session_options){.max_batch = 8, .max_pass = TEXT});
         test_ok(geodec_forward(s, &(geodec_batch){.n = TEXT, .token = g.text}, have, NULL, &err), &err);
         same(&g, have, 0, TEXT, mixtures[i]);

@@ -7,6 +7,7 @@
 #include "support/support.h"
 
 #include <criterion/criterion.h>
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -444,6 +445,49 @@ Test(streamed, other_mixtures)
             test_ok(synthetic_write(path, &families[i].s, &err), &err);
             compare_all(path, GEODEC_EXACT, NULL, (int)k % 3);
         }
+}
+
+/* Every mixture of golden/arch with as few slots as a stream takes: biases and scales of experts, weights of inputs,
+ * inputs of their own, merged matrices, routers that read another row, recurrent layers. Policies and predictors take
+ * turns. */
+Test(streamed, mixtures_of_every_architecture, .timeout = 600)
+{
+    char pattern[4096];
+    geodec_err err = {0};
+    glob_t found = {0};
+    geodec_pool *pool = NULL;
+    int mixtures = 0, turn = 0;
+    test_ok(geodec_pool_create(3, &pool, &err), &err);
+    (void)snprintf(pattern, sizeof pattern, "%s/*.gguf", test_shared("golden/arch"));
+    cr_assert_eq(glob(pattern, 0, NULL, &found), 0, "no models");
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        geodec_model *m = NULL;
+        if (geodec_model_open(found.gl_pathv[i], &m, &err) != GEODEC_OK) { /* other tests list them */
+            geodec_err_clear(&err);
+            continue;
+        }
+        const geodec_model_config c = *geodec_model_configuration(m);
+        for (int a = 0; a < 2 && c.n_expert > 0; a++) {
+            const geodec_arithmetic arithmetic = a ? GEODEC_FAST : GEODEC_EXACT;
+            const geodec_session_options so = session_of(arithmetic, NULL);
+            float *resident = logits_of(m, &so);
+            for (int k = 0; k < 3; k++, turn++)
+                compare(found.gl_pathv[i], arithmetic, k ? pool : NULL,
+                        &(geodec_streaming){.slots = 2 * c.n_expert_used + 2,
+                                            .eviction = (geodec_eviction)(turn % GEODEC_EVICTION_BELADY),
+                                            .lookahead = (geodec_lookahead)(turn % GEODEC_LOOKAHEAD_KINDS),
+                                            .prefetch_least = 0.2F,
+                                            .prefetch_most = 2,
+                                            .shared = turn % 2},
+                        resident);
+            geodec_mem_free(resident);
+        }
+        mixtures += c.n_expert > 0;
+        geodec_model_close(m);
+    }
+    globfree(&found);
+    geodec_pool_destroy(pool);
+    cr_assert_geq(mixtures, 35, "%d mixtures", mixtures); /* that opened when this was written */
 }
 
 /* Prices: what plain decoding would read is followed exactly, also while drafts are rejected. */

@@ -109,6 +109,8 @@ geodec_status geodec__key_codes_begin(const geodec_model *m, const geodec_key_co
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = geodec_model_configuration(m);
     geodec_key_codes_rows *r = NULL;
+    geodec_err refused = {0};
+    char why[GEODEC_ERR_TEXT];
     if (o->window < GROUP || o->window > WINDOW_MAX)
         GEODEC_THROW(GEODEC_RANGE, "documents of %d tokens; %d to %d", o->window, GROUP, WINDOW_MAX);
     if (c->head_dim > GEODEC_CODES_DIM_MAX)
@@ -125,7 +127,9 @@ geodec_status geodec__key_codes_begin(const geodec_model *m, const geodec_key_co
         .n_ctx = r->window, .max_batch = r->window < BATCH ? r->window : BATCH, .isa = o->isa, .pool = o->pool};
     GEODEC_TRY(geodec_session_create(m, &so, &r->session, err));
     const geodec_rewrite w = {.fn = observe, .ctx = r, .group = 1};
-    GEODEC_TRY(geodec_session_rewrite(r->session, &w, err));
+    st = geodec_session_rewrite(r->session, &w, &refused);
+    if (st != GEODEC_OK) /* a sound model whose keys cannot be replaced: not measured */
+        GEODEC_THROW(st == GEODEC_UNSUPPORTED ? GEODEC_SCARCE : st, "%s", geodec_err_line(&refused, why, sizeof why));
     GEODEC_NEW_EACH(r->layers * r->vectors * r->capacity * r->dim, r->k[0], r->k[1], r->v);
     GEODEC_NEW(r->moment, r->layers * r->vectors * r->dim * r->dim);
     if (query) GEODEC_NEW(r->query, r->layers * r->capacity * c->n_head * c->head_dim);
