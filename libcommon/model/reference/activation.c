@@ -72,13 +72,24 @@ static void activate(const geodec__ref_activation *a, double x, double *value, d
     }
 }
 
-/* B(u) and its derivative: u, or clamp(u, -7, 7) + 1. */
+/* A(x) and its derivative, with the limit of gated vectors. */
+static void limited(const geodec__ref_activation *a, bool gated, double x, double *value, double *slope)
+{
+    activate(a, x, value, slope);
+    if (!gated || a->limit <= 0 || *value < a->limit) return;
+    *value = a->limit;
+    *slope = 0;
+}
+
+/* B(u) and its derivative: u, u within the limit, or clamp(u, -7, 7) + 1. */
 static double factor(const geodec__ref_activation *a, double u)
 {
+    if (a->limit > 0) return fmin(fmax(u, -a->limit), a->limit);
     return a->kind == GEODEC_SWIGLU_CLAMPED ? fmin(fmax(u, -limit), limit) + 1 : u;
 }
 static double factor_slope(const geodec__ref_activation *a, double u)
 {
+    if (a->limit > 0) return fabs(u) < a->limit;
     return a->kind == GEODEC_SWIGLU_CLAMPED && fabs(u) >= limit ? 0 : 1;
 }
 
@@ -87,7 +98,7 @@ void geodec__reference_gated(const geodec__ref_activation *a, int64_t n, const d
 {
     for (int64_t i = 0; i < n; i++) {
         double value, slope;
-        activate(a, gate[i], &value, &slope);
+        limited(a, up != NULL, gate[i], &value, &slope);
         y[i] = up ? value * factor(a, up[i]) : value;
     }
 }
@@ -100,7 +111,7 @@ static int64_t strip(const geodec__ref_activation *a, int64_t n, int64_t first, 
 {
     const int64_t m = n - first < STRIP ? n - first : STRIP;
     for (int64_t i = 0; i < m; i++) {
-        activate(a, gate[first + i], &by_up[i], &by_gate[i]);
+        limited(a, up != NULL, gate[first + i], &by_up[i], &by_gate[i]);
         if (!up) continue;
         by_gate[i] *= factor(a, up[first + i]);
         by_up[i] *= factor_slope(a, up[first + i]);

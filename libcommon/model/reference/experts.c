@@ -48,6 +48,7 @@ static geodec__ref_ffn network(const geodec__ref_tape *t, const geodec__layer *l
         f.up = geodec__expert(&l->adjugate_up, e);
         f.down = geodec__expert(&l->adjugate_down, e);
     } else {
+        f.activation.limit = (double)l->expert_limit;
         const int64_t hidden = e * geodec__pad(l->gate.rows), out = e * geodec__pad(l->down.rows);
         f.gate = geodec__expert(&l->gate, e);
         f.up = geodec__expert(&l->up, e);

@@ -70,6 +70,7 @@ geodec_status geodec__reference_attend_vjp(geodec_pool *pool, const geodec__ref_
 typedef struct geodec__ref_activation {
     geodec_activation kind;
     const float *constant; /* [4] of xIELU (geodec__layer) */
+    double limit;          /* A is at most this, B(up) = up within +- this; 0: none */
 } geodec__ref_activation;
 void geodec__reference_gated(const geodec__ref_activation *a, int64_t n, const double *gate, const double *up,
                              double *y);

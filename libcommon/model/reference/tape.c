@@ -35,7 +35,8 @@ void geodec__reference_bias(int64_t n, int64_t width, const float *bias, double 
 
 geodec__ref_activation geodec__reference_activation(const geodec__ref_tape *t, const geodec__layer *l)
 {
-    return (geodec__ref_activation){.kind = t->r->model->config.activation, .constant = l->xielu};
+    return (geodec__ref_activation){
+        .kind = t->r->model->config.activation, .constant = l->xielu, .limit = (double)l->limit};
 }
 
 /* ---- entry of a half --------------------------------------------------------------------------------------------- */

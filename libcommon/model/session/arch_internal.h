@@ -142,10 +142,12 @@ typedef struct geodec__arch {
     bool next_tokens;     /* nextn_predict_layers: so many last blocks are not read */
     bool route_raw;       /* experts are chosen from the layer's input, not normed (smallthinker) */
     bool weighed_input;   /* the weight of an expert multiplies its input (llama4) */
-    bool own_input;       /* experts read the layer's input, normed by ffn_norm_exps (arctic) */
-    bool mixture_norms;   /* norms of router, experts and shared network, and of what the latter two give (gemma4) */
-    bool adjugate;        /* expert_chunk_feed_forward_length, experts_per_group, expert_group_scale (grovemoe) */
-    float feed_scale;     /* of the sum of experts and shared network, if there is one; 0: 1 */
+    bool limits;          /* swiglu_clamp_exp, swiglu_clamp_shexp */
+    bool bare;      /* a network of which the file has no matrix is its activation alone, as llama.cpp computes it */
+    bool own_input; /* experts read the layer's input, normed by ffn_norm_exps (arctic) */
+    bool mixture_norms; /* norms of router, experts and shared network, and of what the latter two give (gemma4) */
+    bool adjugate;      /* expert_chunk_feed_forward_length, experts_per_group, expert_group_scale (grovemoe) */
+    float feed_scale;   /* of the sum of experts and shared network, if there is one; 0: 1 */
     /* Recurrent layers are those with the tensor of a convolution; a layer attends, or has a feed-forward, if the file
      * has tensors of it. */
     geodec__mixer mixer;

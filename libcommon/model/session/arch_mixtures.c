@@ -433,9 +433,12 @@ const geodec__arch geodec__arch_mixture[] = {
      .differs =
          "norms of each head; attention times the sigmoid of `attn_gate`; layers slide as "
          "`sliding_window_pattern` says, with a base of their own, and rotate twice as many dimensions as the "
-         "others; experts as dots1, without clamps (`swiglu_clamp_exp`, `swiglu_clamp_shexp`: all 0); layers without "
-         "a router are dense; blocks that predict further tokens are not read",
+         "others; experts as dots1, gated vectors within `swiglu_clamp_exp` and `swiglu_clamp_shexp` where these are "
+         "not 0; layers without a router are dense; a shared network without matrices is the activation alone; blocks "
+         "that predict further tokens are not read",
      .may = "attn_q_norm attn_k_norm attn_gate exp_probs_b.bias",
+     .limits = true,
+     .bare = true,
      .rope_base_local = 10000,
      .half_rotated = true,
      .windows = GEODEC__ALWAYS,

@@ -18,6 +18,7 @@ typedef struct geodec__binder {
     const geodec_model_config *c;
     const geodec_store *store; /* the experts' matrices are described there; NULL: in the file's tensors */
     const float *ones;         /* in place of weights */
+    const float *same;         /* [d_model][d_model] the matrix that changes nothing; NULL before it is needed */
     geodec__arena *arena;      /* of the model: vectors, and places of experts */
     bool *bound;               /* [tensors] that were bound */
     geodec_err *err;

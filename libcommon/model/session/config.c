@@ -268,6 +268,17 @@ static geodec_status read_adjugate(geodec__keys *k, geodec_model_config *c)
     return geodec__key_float32(k, "expert_group_scale", 1e6, 0, &c->adjugate_scale);
 }
 
+/* Whether any layer has such a tensor. */
+static bool any_layer_has(const geodec__keys *k, const geodec_model_config *c, const char *suffix)
+{
+    char name[GEODEC__KEY];
+    for (int32_t i = 0; i < c->n_layer; i++) {
+        (void)snprintf(name, sizeof name, "blk.%d.%s", i, suffix);
+        if (geodec_gguf_find(k->g, name)) return true;
+    }
+    return false;
+}
+
 /* Width of the shared network, and which layers have experts. */
 static geodec_status read_dense_parts(geodec__keys *k, geodec_model_config *c)
 {
@@ -294,6 +305,7 @@ static geodec_status read_dense_parts(geodec__keys *k, geodec_model_config *c)
             GEODEC_FAIL(GEODEC_LIMIT, "%s: key '%s': %lld numbers of shared experts are more than %d", k->path, k->name,
                         (long long)width, (int)GEODEC__MAX_FF);
         c->d_ff_shared = (int32_t)width;
+        if (a->bare && width > 0 && !any_layer_has(k, c, "ffn_down_shexp.weight")) c->d_ff_shared = c->d_model;
     }
     c->d_ff_dense = dense; /* of the layers without a router */
     if (a->recurrent) GEODEC_PASS(geodec__key_int(k, "feed_forward_length", 1, GEODEC__MAX_FF, -1, &c->d_ff_dense));
@@ -376,6 +388,7 @@ static geodec_status read_experts(geodec__keys *k, geodec_model_config *c)
         GEODEC_PASS(
             geodec__key_each(k, "feed_forward_length", none ? 0 : 1, GEODEC__MAX_FF, none ? 0 : -1, c, each, &c->d_ff));
         if (a->half_length) c->d_ff /= 2;
+        if (a->bare && !any_layer_has(k, c, "ffn_down.weight")) c->d_ff = c->d_model;
         return GEODEC_OK;
     }
     GEODEC_PASS(geodec__key_int(k, "expert_used_count", 1, c->n_expert, -1, &c->n_expert_used));
@@ -442,8 +455,8 @@ static geodec_status refuse_features(geodec__keys *k, const geodec_model_config 
         const char *suffix;
     } features[] = {
         {false, {0, 0}, "swin_norm"},
-        {false, {0, 0}, "swiglu_clamp_exp"},
-        {false, {0, 0}, "swiglu_clamp_shexp"},
+        {a->limits, {0, 0}, "swiglu_clamp_exp"},
+        {a->limits, {0, 0}, "swiglu_clamp_shexp"},
         {a->layer_inputs, {0, 0}, "attention.shared_kv_layers"},
         {false, {0, 1}, "moe_every_n_layers"},
         {false, {0, 1}, "num_loops"},
@@ -558,6 +571,28 @@ static geodec_status read_cuts(geodec__keys *k, const geodec_model_config *c, ge
     return GEODEC_OK;
 }
 
+/* Limits of the gated vectors of each layer. */
+static geodec_status read_limits(geodec__keys *k, int32_t n_layer, geodec__layer *layer)
+{
+    static const char *const name[] = {"swiglu_clamp_exp", "swiglu_clamp_shexp"};
+    geodec_err *err = k->err;
+    double each[GEODEC__MAX_LAYERS];
+    for (int i = 0; i < 2 && k->arch->limits; i++) {
+        int64_t n;
+        if (!geodec__key_has(k, name[i])) continue;
+        GEODEC_PASS(read_numbers(k, k->name, n_layer, each, &n));
+        if (n < n_layer)
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %lld values for %d layers", k->path, k->name, (long long)n,
+                        n_layer);
+        for (int32_t l = 0; l < n_layer; l++) {
+            if (!(each[l] >= 0 && each[l] < 1e6))
+                GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %g is outside 0 to 1e6", k->path, k->name, each[l]);
+            *(i == 0 ? &layer[l].expert_limit : &layer[l].limit) = each[l] > 1e-6 ? (float)each[l] : 0;
+        }
+    }
+    return GEODEC_OK;
+}
+
 static bool rotates(const geodec__arch *a, const geodec_model_config *c, const geodec__layer *l, int32_t i)
 {
     switch (a->rotated) {
@@ -589,6 +624,7 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
         slides[i] = c->window_period == 0 ||
                     (a->global_first ? i % c->window_period != 0 : i % c->window_period < c->window_period - 1);
     if (c->activation == GEODEC_XIELU) GEODEC_PASS(read_xielu(&k, c->n_layer, layer));
+    GEODEC_PASS(read_limits(&k, c->n_layer, layer));
     if (a->scale_key && geodec__key_has(&k, "rope.scaling.finetuned"))
         GEODEC_PASS(geodec_gguf_get_bool(g, k.name, &trained, err));
     const bool hybrid = a->mixer != GEODEC__MIXER_NONE; /* what a layer has is said by its tensors */

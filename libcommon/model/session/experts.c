@@ -219,6 +219,8 @@ void geodec__experts_shared(geodec_session *s, const geodec__layer *layer, int64
     for (int64_t r = 0; r < n; r++) s->input[r] = s->norm_row[r];
     s->job[0] = geodec__job_of(layer->shared_gate, s->input, s->dense_gate_row, n);
     s->job[0].up = (geodec__side){.w = layer->shared_up, .x = s->input, .y = s->dense_up_row};
+    s->job[0].plain = !layer->shared_up.data;
+    s->job[0].limit = layer->limit;
     s->job[0].layer = layer;
     geodec__jobs_run(s, 1);
     if (layer->shared_factor.data) { /* up is free */
@@ -324,6 +326,7 @@ void geodec__experts_adjust(const geodec_session *s, const geodec__layer *l, int
 {
     const int64_t hidden = geodec__pad(s->model->config.d_ff), out = geodec__pad(s->model->config.d_model);
     j->layer = l;
+    if (gated) j->limit = l->expert_limit;
     if (gated && s->place_weight) j->scale = s->place_weight + first;
     if (gated && l->gate_bias) j->main.bias = l->gate_bias + e * hidden;
     if (gated && l->up_bias) j->up.bias = l->up_bias + e * hidden;

@@ -222,7 +222,8 @@ void geodec__forward_feed(geodec_session *s, int32_t index, int64_t n)
     project(s, l, GEODEC_SLOT_GATE, 2, n, x);
     s->job[0] = geodec__job_of(l->gate, x[0], gate, n);
     s->job[0].main.bias = l->gate_bias;
-    s->job[0].plain = s->model->config.plain;
+    s->job[0].plain = !l->up.data;
+    s->job[0].limit = l->limit;
     s->job[0].layer = l;
     if (l->up.data) s->job[0].up = (geodec__side){.w = l->up, .x = x[1], .y = up, .bias = l->up_bias};
     row_work w = {.s = s, .fn = cut_row, .n = n, .layer = l};

@@ -212,8 +212,11 @@ static void run_rows(const geodec_session *s, const geodec__job *j, int64_t begi
     const geodec__layer *l = j->layer;
     for (int64_t r = 0; (fused || j->plain) && r < j->n; r++) {
         float *y = j->main.y[r] + begin;
-        s->kernels->activate(s->model->config.activation, l ? l->xielu : NULL, y, fused ? j->up.y[r] + begin : NULL,
-                             end - begin);
+        const float *up = fused ? j->up.y[r] + begin : NULL, most = j->limit;
+        const bool limited = up && most > 0;
+        s->kernels->activate(s->model->config.activation, l ? l->xielu : NULL, y, limited ? NULL : up, end - begin);
+        for (int64_t i = 0; limited && i < end - begin; i++)
+            y[i] = (y[i] < most ? y[i] : most) * (up[i] > most ? most : up[i] < -most ? -most : up[i]);
         for (int64_t i = 0; l && l->hidden_scale && i < end - begin; i++) y[i] /= l->hidden_scale[begin + i];
     }
 }

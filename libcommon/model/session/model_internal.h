@@ -63,6 +63,7 @@ typedef struct geodec__job {
     int64_t n;                  /* rows */
     bool plain;                 /* without up: main.y = act(main) */
     const float *scale;         /* [n] factors of main and up, before act; NULL: none */
+    float limit;                /* of act and up (geodec__layer.limit); 0: none */
     const geodec__layer *layer; /* with act */
 } geodec__job;
 

@@ -305,6 +305,40 @@ static geodec_status bind_torus(geodec__binder *b, int32_t i, geodec__layer *l)
     return GEODEC_OK;
 }
 
+/* Whether a network has no matrix at all, and may be so: its input and its output are then those of the activation. */
+static bool is_bare(geodec__binder *b, int32_t i, const char *ending)
+{
+    static const char *const part[] = {"ffn_gate", "ffn_up", "ffn_down"};
+    char suffix[SUFFIX];
+    for (int k = 0; k < 3; k++) {
+        (void)snprintf(suffix, sizeof suffix, "%s%s.weight", part[k], ending);
+        if (!b->arch->bare || geodec__bind_find(b, i, suffix)) return false;
+    }
+    return true;
+}
+
+/* Its first and last matrix, which change nothing. */
+static geodec_status bind_bare(geodec__binder *b, geodec__matrix *first, geodec__matrix *last)
+{
+    enum { MOST = 1 << 13 };
+    geodec_err *err = b->err;
+    const int64_t d = b->c->d_model;
+    if (d > MOST) GEODEC_FAIL(GEODEC_LIMIT, "a network without matrices of %lld numbers", (long long)d);
+    if (!b->same) {
+        float *same;
+        GEODEC_PASS(geodec__bind_floats(b, d * d, &same));
+        for (int64_t k = 0; k < d; k++) same[k * d + k] = 1;
+        b->same = same;
+    }
+    *first = *last = (geodec__matrix){.data = (const uint8_t *)b->same,
+                                      .rows = d,
+                                      .cols = d,
+                                      .row_bytes = d * (int64_t)sizeof(float),
+                                      .type = GEODEC_GGML_F32,
+                                      .owned = true};
+    return GEODEC_OK;
+}
+
 /* The network of every row beside the experts. */
 static geodec_status bind_shared(geodec__binder *b, int32_t i, geodec__layer *l)
 {
@@ -313,6 +347,7 @@ static geodec_status bind_shared(geodec__binder *b, int32_t i, geodec__layer *l)
     const bool dense = b->arch->shared == GEODEC__SHARED_FFN;
     if (shared == 0 || (dense && !b->arch->mixture_norms && !geodec__bind_find(b, i, "ffn_up.weight")))
         return GEODEC_OK;
+    if (shared == d && is_bare(b, i, "_shexp")) return bind_bare(b, &l->shared_gate, &l->shared_down);
     GEODEC_PASS(geodec__bind_matrices(b, i, dense ? "ffn_gate.weight" : "ffn_gate_shexp.weight", d, shared, 1,
                                       &l->shared_gate));
     GEODEC_PASS(
@@ -385,6 +420,7 @@ static geodec_status bind_dense(geodec__binder *b, int32_t i, int64_t f, geodec_
     geodec_err *err = b->err;
     const int64_t d = b->c->d_model;
     const geodec_gguf_tensor *up = geodec__bind_find(b, i, "ffn_up.weight");
+    if (b->c->d_ff == d && is_bare(b, i, "")) return bind_bare(b, &l->gate, &l->down);
     if (b->c->plain) {
         GEODEC_PASS(geodec__bind_matrices(b, i, "ffn_up.weight", d, f, 1, &l->gate));
         GEODEC_PASS(geodec__bind_bias(b, i, "ffn_up", f, &l->gate_bias));

@@ -71,6 +71,9 @@ typedef struct geodec__layer {
     const float *hidden_scale;                                  /* [d_ff] divides the activation (mpt) */
     const float *sinks; /* [n_head] logits of a key without a value, in the sum of exponentials only */
     float xielu[4];     /* alpha of positive and negative numbers, beta, eps */
+    /* The activation of a gate is at most this, and what it is multiplied by within +- this, of experts and of networks
+     * of every row; 0: unlimited (step35) */
+    float expert_limit, limit;
     float stream_scale; /* layer_output_scale; 0: 1 */
     geodec__matrix q, k, v, o;
     geodec__latent latent;                /* in place of k and v; q [n_head][d_latent_key + rope_dim] */

@@ -25,6 +25,7 @@ typedef struct description {
     bool expert_bias, shared_factor;
     attention_gate gate;
     float stream_scale;
+    float limit;                /* of gated vectors; of experts nine tenths; 0: none */
     float cut_at;               /* of the gates of all layers but the last; 0: none is cut */
     int32_t window, full_every; /* layers i with (i + 1) % full_every != 0 have the window and, with a local base, table
                                  * 1 */
@@ -187,6 +188,14 @@ static const description kinds[MODEL_KINDS] = {
      .cut_at = 0.5f, /* from which no gate is as near as a step of the differences */
      .window = 5,
      .full_every = 3},
+    {.name = "latent vectors, of queries too, limited networks, temperature",
+     .config = {SIZES_ROTATED(2, 24, 4, 1, 16, 4, 20, 50), .d_latent = 12, .d_latent_query = 9, .d_latent_key = 5,
+                .d_latent_value = 7, .attn_scale = 0.3, .temperature = 0.3, .temperature_length = 5, .n_expert = 5,
+                .n_expert_used = 2, .d_ff_shared = 17, .expert_keep_weights = true},
+     .limit = 0.4f},
+    {.name = "latent vectors of keys and values alone, with nothing but the part that rotates",
+     .config = {SIZES_ROTATED(2, 24, 3, 1, 14, 6, 30, 50), .d_latent = 8, .d_latent_value = 5, .attn_scale = 0.4,
+                .rope_pairs = GEODEC_ROPE_HALVES}},
 };
 
 /* A model and all it owns. */
@@ -247,6 +256,22 @@ static geodec__matrix matrix(owner *o, int64_t cols, int64_t rows, int64_t count
                             .type = GEODEC_GGML_F32};
 }
 
+static void add_latent(owner *o, const description *k, geodec__layer *l)
+{
+    const geodec_model_config *c = &k->config;
+    const int64_t d = c->d_model, heads = c->n_head, rank = c->d_latent, low = c->d_latent_query;
+    if (low > 0) l->latent.q_a = matrix(o, d, low, 1);
+    if (low > 0) l->latent.q_norm = norm(o, k, low, 1);
+    l->q = matrix(o, low > 0 ? low : d, heads * (c->d_latent_key + c->rope_dim), 1);
+    l->latent.kv_a = matrix(o, d, rank + c->rope_dim, 1);
+    l->latent.kv_norm = norm(o, k, rank, 1);
+    if (c->d_latent_key > 0) l->latent.k_b = matrix(o, c->d_latent_key, rank, heads);
+    l->latent.v_b = matrix(o, rank, c->d_latent_value, heads);
+    l->k = l->v = (geodec__matrix){0};
+    l->o = matrix(o, heads * c->d_latent_value, d, 1);
+    l->v_dim = l->rope_at = c->d_latent;
+}
+
 static void add_matrices(owner *o, const description *k, bool routed, geodec__layer *l)
 {
     const geodec_model_config *c = &k->config;
@@ -256,6 +281,7 @@ static void add_matrices(owner *o, const description *k, bool routed, geodec__la
     l->k = matrix(o, d, kv, 1);
     l->v = matrix(o, d, kv, 1);
     l->o = matrix(o, q, d, 1);
+    if (c->d_latent > 0) add_latent(o, k, l);
     l->gate = matrix(o, d, f, experts);
     if (!c->plain) l->up = matrix(o, d, f, experts);
     l->down = matrix(o, f, d, experts);
@@ -365,6 +391,8 @@ static geodec__layer layer(owner *o, const description *k, int32_t i)
     add_streams(o, k, &l);
     l.cut = k->cut_at != 0 && i < c->n_layer - 1;
     l.cut_at = k->cut_at;
+    l.limit = k->limit;
+    l.expert_limit = 0.9f * k->limit;
     if (k->full_every && (i + 1) % k->full_every != 0) {
         l.window = k->window;
         l.rope = c->rope_base_local != 0;

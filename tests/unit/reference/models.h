@@ -5,7 +5,11 @@
 
 #include "session/weights_internal.h"
 
-enum { MODEL_STREAMS = 27 /* the last one has a residual of several streams */, MODEL_KINDS };
+enum {
+    MODEL_STREAMS = 27, /* with a residual of several streams */
+    MODEL_LATENT,       /* those from here on have attention from latent vectors */
+    MODEL_KINDS = MODEL_LATENT + 2
+};
 /* kind 0 .. MODEL_KINDS-1. Never NULL. */
 geodec_model *models_create(int kind);
 void models_destroy(geodec_model *m);

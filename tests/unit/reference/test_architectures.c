@@ -138,9 +138,8 @@ static double other_epsilon(const char *path)
     return d;
 }
 
-/* Its file has no tensors of the shared expert, which published models have, and the peer's graph then adds SiLU of the
- * normed stream: no formula of a model. */
-static bool is_of_no_model(const char *name) { return strcmp(name, "step35-moe.gguf") == 0; }
+/* 1e-4, but for the cuts of gates of gemma3n, which multiply rounding (docs/manual/architectures.md). */
+static double bar_of(const char *name) { return strcmp(name, "gemma3n.gguf") == 0 ? 1e-2 : 1e-4; }
 
 /* What is done with a model, and what it found. */
 typedef struct visit {
@@ -203,10 +202,9 @@ static void check_logits(visit *v, const char *path, const char *name, const geo
     cr_expect(d.state < 1e-5, "%s: states of session and reference differ by %g", name, d.state);
     v->session = fmax(v->session, d.session);
     v->state = fmax(v->state, d.state);
-    if (is_of_no_model(name)) return;
     cr_expect(control > 1e-3 && control > 1000 * d.peer, "%s: another epsilon changes the logits by %g", name, control);
-    cr_expect(d.peer < 1e-4, "%s: session and peer differ by %g", name, d.peer);
-    cr_expect(d.golden < 1e-4, "%s: reference and peer differ by %g", name, d.golden);
+    cr_expect(d.peer < bar_of(name), "%s: session and peer differ by %g", name, d.peer);
+    cr_expect(d.golden < bar_of(name), "%s: reference and peer differ by %g", name, d.golden);
     v->peer = fmax(v->peer, d.peer);
     v->golden = fmax(v->golden, d.golden);
 }

@@ -123,13 +123,15 @@ Test(reference_attended, what_is_not_there_is_refused)
                  GEODEC_RANGE);
     test_ok(geodec_reference_attended(r, 0, LENGTH, x, 1, &good, NULL, w, NULL, NULL, &err), &err);
     cr_assert(w[0] > 0 && w[0] < 1);
-    geodec_model *streams = models_create(MODEL_STREAMS);
-    geodec_reference *other = NULL;
-    test_ok(geodec_reference_create(streams, NULL, &other, &err), &err);
-    cr_assert_eq(geodec_reference_attended(other, 0, LENGTH, x, 1, &good, NULL, w, NULL, NULL, NULL),
-                 GEODEC_UNSUPPORTED);
-    geodec_reference_destroy(other);
-    models_destroy(streams);
+    for (int kind = MODEL_STREAMS; kind < MODEL_KINDS; kind++) {
+        geodec_model *without = models_create(kind);
+        geodec_reference *other = NULL;
+        test_ok(geodec_reference_create(without, NULL, &other, &err), &err);
+        cr_assert_eq(geodec_reference_attended(other, 0, LENGTH, x, 1, &good, NULL, w, NULL, NULL, NULL),
+                     GEODEC_UNSUPPORTED);
+        geodec_reference_destroy(other);
+        models_destroy(without);
+    }
     geodec_mem_free(x);
     geodec_mem_free(w);
     geodec_reference_destroy(r);
