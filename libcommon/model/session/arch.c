@@ -63,6 +63,31 @@ static const geodec__arch table[] = {
      .window_period = 6,
      .rope_base_local = 10000,
      .layers_of_wide_scale = 62},
+    {.name = "gemma3n",
+     .models = "Gemma 3n E2B, E4B (text only)",
+     .differs =
+         "as gemma4, without `layer_output_scale`; four of five layers slide; the residual has `altup.num_inputs` "
+         "streams (`altup_*`), of which the first is active, and a path of low rank beside attention (`laurel_*`); "
+         "the layers' own inputs are added to the other streams; in the first 10 layers, or as "
+         "`activation_sparsity_scale` says, only gates far above their mean count; layers from the 20th on have no "
+         "keys and values, unless `attention.shared_kv_layers` says so",
+     .must = "attn_q_norm attn_k_norm post_attention_norm post_ffw_norm",
+     .activation = GEODEC_GELU_TANH,
+     .head = GEODEC__MAYBE,
+     .windows = GEODEC__ALWAYS,
+     .window_period = 5,
+     .scaled_embedding = true,
+     .attn_scale = 1,
+     .capped_logits = true,
+     .final_softcap = 30,
+     .rope_base_local = 10000,
+     .v_plain = true,
+     .layer_inputs = true,
+     .inputs_width = 256,
+     .layers_with_keys = 20,
+     .streams = 4,
+     .cut_layers = 10,
+     .cut_at = 1.6448533535003662},
     {.name = "gemma4",
      .models = "Gemma 4 E2B, E4B, 31B (text only)",
      .differs =
@@ -505,6 +530,7 @@ bool geodec_arch_at(int i, geodec_architecture *out)
 const char *geodec__model_part_beyond(const geodec_model *m)
 {
     const geodec_model_config *c = &m->config;
+    if (c->n_streams > 0) return "a residual of several streams";
     if (c->layer_norm) return "layer norms";
     if (c->parallel) return "parallel halves";
     if (c->plain) return "a feed-forward without a gate";
@@ -529,6 +555,7 @@ const char *geodec__model_part_beyond(const geodec_model *m)
         if (l->gate_bias || l->up_bias || l->down_bias || (l->router_bias && !l->expert_place))
             return "biases of the feed-forward";
         if (l->stream_scale != 0 || l->input_gate.data) return "layers with a scale or an input of their own";
+        if (l->laurel_in.data || l->cut) return "paths beside attention or cut gates";
         if (l->rope < 0) return "layers without rotation";
         if (l->n_head != c->n_head || l->n_kv_head != c->n_kv_head || l->head_dim != c->head_dim ||
             l->v_dim != l->head_dim || l->kv_layer != i)

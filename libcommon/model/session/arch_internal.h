@@ -76,6 +76,8 @@ typedef struct geodec__arch {
     /* norms and the stream */
     bool layer_norm;  /* layer norms, not RMS norms; eps by attention.layer_norm_epsilon */
     bool plain_norms; /* norms have no weights */
+    int32_t
+        streams; /* of the residual when altup.num_inputs is absent, with LAuReL beside attention; 0: one, without */
     geodec__parallel parallel;
     /* attention */
     bool adjacent_pairs;       /* the rotation takes adjacent pairs, not halves */
@@ -95,7 +97,9 @@ typedef struct geodec__arch {
     bool qk_norm_rotated;       /* norms of query and key after the rotation */
     bool qk_plain;              /* they have no weights, in layers that rotate, unless there are 128 experts (llama4) */
     bool values_of_keys;        /* without attn_v values are the keys' products, before norm and rotation (gemma4) */
-    bool layer_inputs;          /* embedding_length_per_layer_input, attention.shared_kv_layers (gemma4) */
+    bool layer_inputs;          /* embedding_length_per_layer_input, attention.shared_kv_layers (gemma3n, gemma4) */
+    int32_t inputs_width;       /* of a layer's input, when that key is absent */
+    int32_t layers_with_keys;   /* when attention.shared_kv_layers is absent, those behind share; 0: all have keys */
     bool v_plain;               /* values of each head are normed without weights */
     bool capped_attention;      /* attn_logit_softcapping is read */
     float attn_softcap;         /* when it is absent */
@@ -112,6 +116,8 @@ typedef struct geodec__arch {
     /* feed-forward */
     geodec_activation activation;
     bool plain;         /* no gate: activation(up) */
+    int32_t cut_layers; /* the first layers, whose gates are cut at cut_at when activation_sparsity_scale is absent */
+    double cut_at;      /* standard deviations above the mean; 0: that key is not read */
     bool half_length;   /* feed_forward_length counts gate and up (qwen) */
     bool full_qkv;      /* attn_qkv has as many rows for keys and values as for queries (qwen) */
     bool rms_by_key;    /* RMS norms if attention.layer_norm_rms_epsilon is there and not 0 (cohere2moe) */

@@ -472,6 +472,44 @@ static geodec_status read_xielu(geodec__keys *k, int32_t n_layer, geodec__layer 
     return GEODEC_OK;
 }
 
+/* Streams of the residual, the first of which must be the active one, and the rank of the path beside attention. */
+static geodec_status read_streams(geodec__keys *k, geodec_model_config *c)
+{
+    geodec_err *err = k->err;
+    int32_t active;
+    if (k->arch->streams == 0) return GEODEC_OK;
+    GEODEC_PASS(geodec__key_int(k, "altup.num_inputs", 2, GEODEC__STREAMS, k->arch->streams, &c->n_streams));
+    GEODEC_PASS(geodec__key_int(k, "altup.active_idx", 0, 0, 0, &active));
+    const geodec_gguf_tensor *t = geodec_gguf_find(k->g, "blk.0.laurel_l.weight");
+    if (t && (t->dim[1] < 1 || t->dim[1] > GEODEC__MAX_WIDTH))
+        GEODEC_FAIL(GEODEC_LIMIT, "%s: tensor '%s' has %lld rows", k->path, t->name, (long long)t->dim[1]);
+    c->laurel_rank = t ? (int32_t)t->dim[1] : 1; /* a missing one is named as it is bound */
+    return GEODEC_OK;
+}
+
+/* Where the gates of layers are cut; minus infinity stands for layers whose gates are whole. */
+static geodec_status read_cuts(geodec__keys *k, const geodec_model_config *c, geodec__layer *layer)
+{
+    geodec_err *err = k->err;
+    double each[GEODEC__MAX_LAYERS];
+    int64_t n = c->n_layer;
+    if (k->arch->cut_at == 0) return GEODEC_OK;
+    for (int32_t i = 0; i < c->n_layer; i++) each[i] = i < k->arch->cut_layers ? k->arch->cut_at : (double)-INFINITY;
+    if (geodec__key_has(k, "activation_sparsity_scale")) GEODEC_PASS(read_numbers(k, k->name, c->n_layer, each, &n));
+    if (n < c->n_layer)
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %lld values for %d layers", k->path, k->name, (long long)n,
+                    c->n_layer);
+    for (int32_t i = 0; i < c->n_layer; i++) {
+        layer[i].cut = each[i] != (double)-INFINITY;
+        if (!layer[i].cut) continue;
+        if (!(fabs(each[i]) <= 100) || layer[i].d_ff < 2)
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %g for the %d gates of layer %d", k->path, k->name, each[i],
+                        layer[i].d_ff, i);
+        layer[i].cut_at = (float)each[i];
+    }
+    return GEODEC_OK;
+}
+
 static bool rotates(const geodec__arch *a, const geodec_model_config *c, const geodec__layer *l, int32_t i)
 {
     switch (a->rotated) {
@@ -514,7 +552,10 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
     GEODEC_PASS(geodec__key_int(&k, "attention.value_length_swa", 1, GEODEC__MAX_HEAD_DIM, v_dim, &local_v_dim));
     if (c->n_expert == 0)
         GEODEC_PASS(geodec__key_each(&k, "feed_forward_length", least, GEODEC__MAX_FF, must, c, ff, &most));
-    if (a->layer_inputs) GEODEC_PASS(geodec__key_int(&k, "attention.shared_kv_layers", 0, c->n_layer - 1, 0, &shared));
+    if (a->layer_inputs) {
+        if (a->layers_with_keys > 0 && a->layers_with_keys < c->n_layer) shared = c->n_layer - a->layers_with_keys;
+        GEODEC_PASS(geodec__key_int(&k, "attention.shared_kv_layers", 0, c->n_layer - 1, shared, &shared));
+    }
     for (int32_t i = 0; i < c->n_layer; i++) {
         geodec__layer *l = &layer[i];
         l->window = slides[i] ? c->window : 0;
@@ -540,7 +581,7 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
         if (c->n_expert == 0 && l->d_ff == 0)
             GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: layer %d has no feed-forward", k.path, i);
     }
-    return GEODEC_OK;
+    return read_cuts(&k, c, layer);
 }
 
 geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out, geodec_err *err)
@@ -559,7 +600,8 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
     c.activation = k.arch->activation;
     c.plain = k.arch->plain;
     if (k.arch->layer_inputs)
-        GEODEC_PASS(geodec__key_int(&k, "embedding_length_per_layer_input", 0, GEODEC__MAX_HEAD_DIM, 0, &c.d_inputs));
+        GEODEC_PASS(geodec__key_int(&k, "embedding_length_per_layer_input", 0, GEODEC__MAX_HEAD_DIM,
+                                    k.arch->inputs_width, &c.d_inputs));
     c.embed_added = k.arch->embed_norm;
     c.qk_norm_rotated = k.arch->qk_norm_rotated;
     GEODEC_PASS(geodec__key_int(&k, "block_count", 1, GEODEC__MAX_LAYERS, -1, &c.n_layer));
@@ -571,6 +613,7 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
     GEODEC_PASS(read_heads(&k, &c));
     GEODEC_PASS(read_epsilon(&k, &c));
     GEODEC_PASS(read_parallel(&k, &c));
+    GEODEC_PASS(read_streams(&k, &c));
     GEODEC_PASS(read_experts(&k, &c));
     GEODEC_PASS(read_recurrence(&k, &c));
     GEODEC_PASS(read_recurrent(&k, &c));

@@ -98,6 +98,7 @@ static void finish_row(const row_work *w, int64_t r)
     else
         for (int64_t i = 0; i < c->d_model; i++) x[i] += y[i];
     const float scale = w->layer->stream_scale;
+    if (!w->feed) geodec__streams_add_laurel(s, w->layer, r);
     for (int64_t i = 0; w->feed && c->embed_added && i < c->d_model; i++) x[i] += scale * s->entry_row[r][i];
     const bool last = w->feed && !w->layer->input_gate.data; /* otherwise the layer's own input is added before */
     for (int64_t i = 0; last && scale > 0 && !c->embed_added && i < c->d_model; i++) x[i] *= scale;
@@ -155,6 +156,23 @@ static void hidden_row(const row_work *w, int64_t r)
     geodec__norm_row(w->s->kernels, &w->layer->hidden_norm, y, y);
 }
 
+/* The gate of job 0, cut to its largest numbers (Gaussian top-k), through the activation, times up of job 1. Sums in
+ * double, all else in float32: the same bits on every instruction set. */
+static void cut_row(const row_work *w, int64_t r)
+{
+    const geodec_session *s = w->s;
+    const geodec_model_config *c = &s->model->config;
+    const int64_t n = w->layer->gate.rows;
+    float *g = s->job[0].main.y[r];
+    double sum = 0, square = 0;
+    for (int64_t i = 0; i < n; i++) sum += (double)g[i];
+    const float mean = (float)sum / (float)n;
+    for (int64_t i = 0; i < n; i++) square += (double)((g[i] - mean) * (g[i] - mean));
+    const float from = mean + sqrtf((float)square * (1 / (float)(n - 1))) * w->layer->cut_at;
+    for (int64_t i = 0; i < n; i++) g[i] = g[i] > from ? g[i] - from : 0;
+    s->kernels->activate(c->activation, w->layer->xielu, g, w->layer->up.data ? s->job[1].main.y[r] : NULL, n);
+}
+
 /* Shows the rows of s->input to the observer. */
 static void show(const geodec_session *s, int32_t layer, geodec_side side, int64_t n, int64_t width)
 {
@@ -206,10 +224,19 @@ void geodec__forward_feed(geodec_session *s, int32_t index, int64_t n)
     s->job[0].plain = s->model->config.plain;
     s->job[0].layer = l;
     if (l->up.data) s->job[0].up = (geodec__side){.w = l->up, .x = x[1], .y = up, .bias = l->up_bias};
-    geodec__jobs_run(s, 1);
+    row_work w = {.s = s, .fn = cut_row, .n = n, .layer = l};
+    if (l->cut) {
+        s->job[0].plain = false;
+        s->job[1] = (geodec__job){.main = s->job[0].up, .n = n};
+        s->job[0].up = (geodec__side){0};
+        geodec__jobs_run(s, l->up.data ? 2 : 1);
+        run_rows(&w, 2 * l->gate.rows);
+    } else {
+        geodec__jobs_run(s, 1);
+    }
     if (mixture) geodec__rows_end(gate, n, l->gate.rows);
     for (int64_t r = 0; r < n; r++) s->input[r] = gate[r];
-    row_work w = {.s = s, .fn = hidden_row, .n = n, .layer = l};
+    w.fn = hidden_row;
     if (l->hidden_norm.weight) run_rows(&w, l->hidden_norm.width);
     if (!mixture) show(s, index, GEODEC_SIDE_HIDDEN, n, s->model->config.d_ff);
     project(s, l, GEODEC_SLOT_DOWN, 1, n, x);
@@ -266,6 +293,7 @@ void geodec__forward_attend(geodec_session *s, int32_t index, int64_t n, bool ch
         geodec__forward_norm(s, &l->ffn_norm, n);
         return;
     }
+    if (s->model->config.n_streams > 0) geodec__streams_predict(s, l, n);
     if (l->router.data && s->model->config.route_raw) {
         for (int64_t r = 0; r < n; r++) s->input[r] = s->x_row[r];
         geodec__experts_route(s, l, index, n);
@@ -274,6 +302,7 @@ void geodec__forward_attend(geodec_session *s, int32_t index, int64_t n, bool ch
         geodec__norm_row(s->kernels, &l->expert_norm, s->x_row[r], s->own_row[r]);
     geodec__forward_norm(s, &l->attn_norm, n);
     show(s, index, GEODEC_SIDE_STREAM, n, d);
+    geodec__streams_laurel(s, l, n);
     if (l->router.data && s->model->config.route_before) geodec__experts_route(s, l, index, n);
     mix(s, l, index, n, chain);
     for (int64_t r = 0; r < n; r++) s->input[r] = s->mixed_row[r];
@@ -307,7 +336,9 @@ void geodec__forward_finish(geodec_session *s, int32_t index, int64_t n, bool ex
                   .feed = true};
     run_rows(&w, s->model->config.d_model);
     show_update(s, index, true, n);
+    if (s->model->config.n_streams > 0) geodec__streams_correct(s, l, n);
     geodec__layer_inputs_run(s, l, index, n);
+    if (s->model->config.n_streams > 0 && index == s->model->config.n_layer - 1) geodec__streams_leave(s, n);
     for (int64_t r = 0; l->input_gate.data && l->stream_scale > 0 && r < n; r++)
         for (int64_t i = 0; i < s->model->config.d_model; i++) s->x_row[r][i] *= l->stream_scale;
 }
@@ -383,6 +414,7 @@ void geodec__forward_embed(geodec_session *s, const geodec_batch *b)
         if (s->model->positions.data) add_position(s, i, s->length + s->depth[i]);
     }
     geodec__layer_inputs_embed(s, b->token, b->n);
+    geodec__streams_enter(s, b->n);
 }
 
 typedef struct pass {

@@ -1,7 +1,8 @@
 /* Inputs of each layer beside the stream (gemma3n, gemma4), P numbers for a token and a layer:
  *     e = table[token] sqrt(P),  p = N(W x0 / sqrt(d)),  input = (e + p) / sqrt(2)      x0 the embedding, N of each P
  * and at the end of a layer, behind its feed-forward:
- *     x += N(W2 (GELU(W1 x) * input)) */
+ *     x += N(W2 (GELU(W1 (x * scale)) * input))
+ * or, with several streams (streams.c), from the first one to all others. */
 #include "session/model_internal.h"
 
 #include <math.h>
@@ -44,8 +45,14 @@ void geodec__layer_inputs_embed(geodec_session *s, const int32_t *token, int64_t
 void geodec__layer_inputs_run(geodec_session *s, const geodec__layer *l, int32_t index, int64_t n)
 {
     const int64_t part = s->model->config.d_inputs, d = s->model->config.d_model;
+    const int64_t streams = s->model->config.n_streams, first = streams > 0, end = streams > 0 ? streams : 1;
     if (!l->input_gate.data) return;
-    for (int64_t r = 0; r < n; r++) s->input[r] = s->x_row[r];
+    for (int64_t r = 0; r < n; r++) {
+        s->input[r] = s->x_row[r];
+        if (!l->input_scale) continue;
+        for (int64_t i = 0; i < d; i++) s->norm_row[r][i] = s->x_row[r][i] * l->input_scale[i];
+        s->input[r] = s->norm_row[r];
+    }
     s->job[0] = geodec__job_of(l->input_gate, s->input, s->inner_row, n);
     s->job[0].plain = true;
     geodec__jobs_run(s, 1);
@@ -57,8 +64,11 @@ void geodec__layer_inputs_run(geodec_session *s, const geodec__layer *l, int32_t
     s->job[0] = geodec__job_of(l->input_out, s->input, s->down_row, n);
     geodec__jobs_run(s, 1);
     for (int64_t r = 0; r < n; r++) {
-        float *x = s->x_row[r], *y = s->down_row[r];
+        float *y = s->down_row[r];
         geodec__norm_row(s->kernels, &l->input_norm, y, y);
-        for (int64_t i = 0; i < d; i++) x[i] += y[i];
+        for (int64_t k = first; k < end; k++) {
+            float *x = geodec__streams_of(s, r, k);
+            for (int64_t i = 0; i < d; i++) x[i] += y[i];
+        }
     }
 }

@@ -38,7 +38,7 @@ static bool possible(const geodec_session *s)
 {
     return s->model->streamed && !s->engine && !s->attnres && !s->rewrite && !s->watch && !s->watch_update &&
            !s->tail && !(s->recur && geodec__session_forgets(s)) && !s->model->config.parallel && !s->own_row &&
-           !s->place_weight;
+           !s->place_weight && s->model->config.n_streams == 0;
 }
 
 /* Expected reads, in sets of experts, of n rows in passes of so many, while `left` slots are left of those for all

@@ -68,16 +68,18 @@ typedef struct geodec_model_config {
     int32_t n_expert_group; /* equal groups of experts, of which n_expert_group_used are open to a row: those with
                              * the largest sums of their two best scores; 0: none */
     int32_t n_expert_group_used;
-    int32_t d_inputs;   /* numbers of each layer's own input; 0: none */
-    bool parallel;      /* the feed-forward reads the stream before attention, as attention does */
-    bool plain;         /* the feed-forward has no gate: W2 activation(W1 x) */
-    float qkv_clamp;    /* queries, keys and values are kept within -qkv_clamp .. qkv_clamp */
-    float alibi;        /* scores lose slope times distance; slopes of n heads are 2^(-alibi k / n), k = 1 .. n, for a
-                         * power of two (Press et al. 2022, and alibi_slope in attention.c for others); 0: none */
-    float value_scale;  /* factor of attention's output, after its matrix */
-    bool gate_softplus; /* attention's gate is a softplus, not a sigmoid */
-    double temperature; /* queries are multiplied by 1 + temperature log(floor((position + temperature_offset) /
-                         * temperature_length) + 1); 0: not */
+    int32_t d_inputs;    /* numbers of each layer's own input; 0: none */
+    int32_t n_streams;   /* of the residual, of which the first is active (streams.c); 0: one */
+    int32_t laurel_rank; /* of the path beside attention; 0: none */
+    bool parallel;       /* the feed-forward reads the stream before attention, as attention does */
+    bool plain;          /* the feed-forward has no gate: W2 activation(W1 x) */
+    float qkv_clamp;     /* queries, keys and values are kept within -qkv_clamp .. qkv_clamp */
+    float alibi;         /* scores lose slope times distance; slopes of n heads are 2^(-alibi k / n), k = 1 .. n, for a
+                          * power of two (Press et al. 2022, and alibi_slope in attention.c for others); 0: none */
+    float value_scale;   /* factor of attention's output, after its matrix */
+    bool gate_softplus;  /* attention's gate is a softplus, not a sigmoid */
+    double temperature;  /* queries are multiplied by 1 + temperature log(floor((position + temperature_offset) /
+                          * temperature_length) + 1); 0: not */
     int32_t temperature_length, temperature_offset;
     bool temperature_still; /* only in layers that do not rotate */
     double yarn; /* 1: pairs before the ramp's end are scaled less, or not at all (YaRN); 0: all are scaled */

@@ -137,7 +137,8 @@ struct geodec_session {
     int32_t rope_first, rope_end; /* positions whose angles are in the tables */
     int32_t rope_rows;            /* of a table: position p is in row p % rope_rows */
     float *cosine, *sine; /* [tables][rope_rows][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
-    /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
+    /* activations, row strides padded: residual (of several streams: geodec__streams_width), normalised, query, key and
+     * value of the batch, attention, feed-forward
      */
     float **decay_row;               /* [max_batch][d_model] of recurrent layers; NULL without */
     float **gating_row;              /* [max_batch][n_head head_dim] of attention's gate; NULL without */
@@ -248,6 +249,19 @@ enum { GEODEC__INPUTS_AT_ONCE = 256 };
 geodec_status geodec__layer_inputs_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__layer_inputs_embed(geodec_session *s, const int32_t *token, int64_t n);
 void geodec__layer_inputs_run(geodec_session *s, const geodec__layer *l, int32_t index, int64_t n);
+/* streams.c: a residual of several streams (config.n_streams > 0) and a path of low rank beside attention. width:
+ * numbers of a row of x_row. of: a stream of a row. enter: the others from the first; predict, correct: before and
+ * behind the halves of a layer; leave: one stream again, in the place of the first. laurel: the path's output from the
+ * normed input in s->input, and its addition to the stream behind attention; nothing in layers without one. */
+enum { GEODEC__STREAMS = 8 /* at most */ };
+int64_t geodec__streams_width(const geodec_model *m);
+float *geodec__streams_of(const geodec_session *s, int64_t row, int64_t stream);
+void geodec__streams_enter(geodec_session *s, int64_t n);
+void geodec__streams_predict(geodec_session *s, const geodec__layer *l, int64_t n);
+void geodec__streams_correct(geodec_session *s, const geodec__layer *l, int64_t n);
+void geodec__streams_leave(geodec_session *s, int64_t n);
+void geodec__streams_laurel(geodec_session *s, const geodec__layer *l, int64_t n);
+void geodec__streams_add_laurel(const geodec_session *s, const geodec__layer *l, int64_t row);
 /* Embeddings of a batch into x_row. */
 void geodec__forward_embed(geodec_session *s, const geodec_batch *b);
 /* Copies what is captured of a layer: n rows of s, which are rows first .. of a batch of `all`. */

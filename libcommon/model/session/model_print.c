@@ -103,6 +103,8 @@ static void print_additions(FILE *out, const geodec_model_config *k)
         {"parallel_halves", k->parallel},
         {"feed_forward_plain", k->plain},
         {"layer_input", k->d_inputs},
+        {"residual_streams", k->n_streams},
+        {"laurel_rank", k->laurel_rank},
         {"embedding_added", k->embed_added},
         {"logit_softcap", (double)k->final_softcap},
         {"embedding_scale", (double)k->embed_scale},
@@ -194,6 +196,7 @@ static void print_layers(FILE *out, const geodec_model *m)
     for (int32_t i = 0; i < n; i++) {
         const geodec__layer *l = &m->layer[i];
         if (l->kv_layer != i) (void)fprintf(out, "keys_of_layer_%d\t%d\n", i, l->kv_layer);
+        if (l->cut) (void)fprintf(out, "gate_cut_of_layer_%d\t%.9g\n", i, (double)l->cut_at);
         if (k->activation == GEODEC_XIELU)
             (void)fprintf(out, "xielu_of_layer_%d\t%.9g %.9g %.9g %.9g\n", i, (double)l->xielu[0], (double)l->xielu[1],
                           (double)l->xielu[2], (double)l->xielu[3]);

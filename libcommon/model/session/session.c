@@ -27,6 +27,8 @@ done:
 
 /* Width of the dense networks of a mixture; 0: none. */
 static int64_t dense_width(const geodec_model_config *c) { return geodec__max(c->d_ff_dense, c->d_ff_shared); }
+/* Columns of the widest small matrix of a layer. */
+static int64_t small_width(const geodec_model_config *c) { return geodec__max(c->d_inputs, c->laurel_rank); }
 
 /* Numbers of the queries of the widest layer. */
 static int64_t widest_query(const geodec_model *m)
@@ -52,7 +54,7 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, q = widest_query(s->model), mixed = widest_mixed(s);
     const int64_t places = n * geodec__max(1, c->n_expert_used);
-    GEODEC_TRY(geodec__session_rows(&s->x_row, n, c->d_model, err));
+    GEODEC_TRY(geodec__session_rows(&s->x_row, n, geodec__streams_width(s->model), err));
     GEODEC_TRY(geodec__session_rows(&s->norm_row, n, c->d_model, err));
     const int64_t rank = c->recur_rank, wide = rank > 0 ? c->d_model : 0; /* of recurrent layers */
     GEODEC_TRY(geodec__session_rows(&s->query_row, n, geodec__max(q, rank), err));
@@ -103,7 +105,8 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     const int64_t mixed = geodec__max((int64_t)c->n_head * s->attend_dim, geodec__recurrent_widest(s->model)),
-                  widest = geodec__max(geodec__max(c->d_model, geodec__max(c->d_ff, dense_width(c))), mixed);
+                  inner = geodec__max(dense_width(c), small_width(c)),
+                  widest = geodec__max(geodec__max(c->d_model, geodec__max(c->d_ff, inner)), mixed);
     const int threads = geodec_pool_threads(s->pool);
     GEODEC_NEW(s->worker, threads);
     s->n_workers = threads;
@@ -136,7 +139,8 @@ static geodec_status new_product(geodec_session *s, geodec_err *err)
     }
     if (s->kernels->gemm) s->made_bytes = geodec__max(s->made_bytes, 32 * (int64_t)sizeof(float));
     const int64_t mixed = geodec__max(c->n_head * s->attend_dim, geodec__recurrent_widest(s->model)),
-                  wide = geodec__max(geodec__pad(dense_width(c)), geodec__pad(mixed));
+                  inner = geodec__max(dense_width(c), small_width(c)),
+                  wide = geodec__max(geodec__pad(inner), geodec__pad(mixed));
     const int64_t inputs =
         geodec__max(geodec__max(3 * n, 2 * places) * d, geodec__max(places * geodec__pad(c->d_ff), n * wide));
     s->made_size = (inputs + 31) / 32;
@@ -244,7 +248,8 @@ int64_t geodec__session_bytes(const geodec_session *s)
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, k = geodec__max(1, c->n_expert_used), q = (int64_t)c->n_head * s->attend_dim;
     const int64_t kv = s->cache.k_width + s->cache.v_width;
-    const int64_t row = 3 * (int64_t)c->d_model + 2 * q + kv + k * (2 * (int64_t)c->d_ff + c->d_model) + c->n_expert;
+    const int64_t row = 2 * (int64_t)c->d_model + geodec__streams_width(s->model) + 2 * q + kv +
+                        k * (2 * (int64_t)c->d_ff + c->d_model) + c->n_expert;
     const int64_t angles = (int64_t)c->rope_dim * s->rope_rows * (c->rope_base_local > 0 ? 2 : 1);
     const int64_t routes = 2 * k * c->n_layer;
     return s->cache.bytes + geodec_session_recurrence_bytes(s).most + geodec__recurrent_bytes(s) +
@@ -261,6 +266,8 @@ void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx)
 
 geodec_status geodec_session_watch_updates(geodec_session *s, geodec_watch_update fn, void *ctx, geodec_err *err)
 {
+    if (fn && s->model->config.n_streams > 0)
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "what a half of a layer adds to a residual of several streams");
     if (fn && !s->update_row)
         GEODEC_PASS(geodec__session_rows(&s->update_row, s->max_batch, s->model->config.d_model, err));
     s->watch_update = fn;

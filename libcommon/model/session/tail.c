@@ -17,6 +17,7 @@ static geodec_status check(const geodec_session *s, const geodec_tail *t, geodec
                       : s->model->streamed                     ? "experts that stream"
                       : s->rewrite                             ? "rewritten tokens"
                       : s->attnres                             ? "attention over layers"
+                      : s->model->config.n_streams > 0         ? "a residual of several streams"
                       : s->n_blocks < s->model->config.n_layer ? "some of the model's blocks"
                                                                : NULL;
     if (why) GEODEC_FAIL(GEODEC_UNSUPPORTED, "the last layers of a session with %s do not run again", why);

@@ -117,7 +117,24 @@ static geodec_status bind_input(geodec__binder *b, int32_t i, geodec__layer *l)
     if (part == 0) return GEODEC_OK;
     GEODEC_PASS(geodec__bind_matrices(b, i, "inp_gate.weight", d, part, 1, &l->input_gate));
     GEODEC_PASS(geodec__bind_matrices(b, i, "proj.weight", part, d, 1, &l->input_out));
-    return geodec__bind_norm(b, GEODEC__ALWAYS, false, i, "post_norm", d, 0, &l->input_norm);
+    GEODEC_PASS(geodec__bind_norm(b, GEODEC__ALWAYS, false, i, "post_norm", d, 0, &l->input_norm));
+    return geodec__bind_vector(b, b->c->n_streams > 0 ? GEODEC__ALWAYS : GEODEC__NEVER, i, "altup_correct_scale.weight",
+                               d, &l->input_scale);
+}
+
+/* Several streams, and the path beside attention (streams.c). */
+static geodec_status bind_streams(geodec__binder *b, int32_t i, geodec__layer *l)
+{
+    geodec_err *err = b->err;
+    const int64_t d = b->c->d_model, k = b->c->n_streams, rank = b->c->laurel_rank;
+    if (k == 0) return GEODEC_OK;
+    GEODEC_PASS(geodec__bind_matrices(b, i, "altup_router.weight", d, k, 1, &l->streams_router));
+    GEODEC_PASS(geodec__bind_norm(b, GEODEC__ALWAYS, false, i, "altup_router_norm", d, 0, &l->streams_norm));
+    GEODEC_PASS(geodec__bind_rows(b, GEODEC__ALWAYS, i, "altup_predict_coef.weight", k, k * k, &l->streams_predict));
+    GEODEC_PASS(geodec__bind_rows(b, GEODEC__ALWAYS, i, "altup_correct_coef.weight", k, k, &l->streams_correct));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "laurel_l.weight", d, rank, 1, &l->laurel_in));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "laurel_r.weight", rank, d, 1, &l->laurel_out));
+    return geodec__bind_norm(b, GEODEC__ALWAYS, false, i, "laurel_post_norm", d, 0, &l->laurel_norm);
 }
 
 static geodec_status bind_attention(geodec__binder *b, int32_t i, geodec__layer *l)
@@ -142,6 +159,7 @@ static geodec_status bind_attention(geodec__binder *b, int32_t i, geodec__layer 
     GEODEC_PASS(geodec__bind_matrices(b, i, "attn_output.weight", q, d, 1, &l->o));
     GEODEC_PASS(geodec__bind_bias(b, i, "attn_output", d, &l->o_bias));
     GEODEC_PASS(bind_input(b, i, l));
+    GEODEC_PASS(bind_streams(b, i, l));
     const float *scale = NULL;
     GEODEC_PASS(geodec__bind_vector(b, geodec__bind_presence(a, "layer_output_scale"), i, "layer_output_scale.weight",
                                     1, &scale));
@@ -535,6 +553,9 @@ static geodec_status bind_all(geodec_model *m, geodec_err *err)
         GEODEC_TRY(
             geodec__bind_norm(&b, GEODEC__ALWAYS, false, -1, "per_layer_proj_norm", all, c->d_inputs, &m->inputs.norm));
     }
+    for (int k = 0; k < 2 && c->n_streams > 0; k++)
+        GEODEC_TRY(geodec__bind_matrices(&b, -1, k ? "altup_unembd_proj.weight" : "altup_proj.weight", c->d_model,
+                                         c->d_model, c->n_streams - 1, k ? &m->streams_leave : &m->streams_enter));
     GEODEC_TRY(bind_divisors(&b, m));
     for (int32_t i = 0; i < c->n_layer; i++) {
         if (b.arch->mixer != GEODEC__MIXER_NONE) {
@@ -588,6 +609,9 @@ void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geo
                                                 &l->attn_gate,
                                                 &l->input_gate,
                                                 &l->input_out,
+                                                &l->streams_router,
+                                                &l->laurel_in,
+                                                &l->laurel_out,
                                                 &l->router,
                                                 &l->shared_gate,
                                                 &l->shared_up,
@@ -614,5 +638,9 @@ void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geo
             if (l->basis[k].data && (k == 0 || l->basis[k].data != l->basis[k - 1].data)) fn(ctx, &l->basis[k]);
     }
     if (m->inputs.project.data) fn(ctx, &m->inputs.project);
+    for (int64_t k = 0; k < 2 * ((int64_t)m->config.n_streams - 1) && m->streams_enter.data; k++) {
+        const geodec__matrix w = geodec__expert(k % 2 ? &m->streams_leave : &m->streams_enter, k / 2);
+        fn(ctx, &w);
+    }
     fn(ctx, &m->head);
 }

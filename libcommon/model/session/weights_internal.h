@@ -64,6 +64,15 @@ typedef struct geodec__layer {
     geodec__matrix q, k, v, o;
     geodec__matrix input_gate, input_out; /* of the layer's own input (layer_inputs.c); data NULL: none */
     geodec__norm input_norm;
+    const float *input_scale; /* [pad(d_model)] of the stream that its gate reads; NULL: 1 */
+    /* of several streams (streams.c): R [K][d_model] behind a norm, P [K K][pad(K)], Q [K][pad(K)] */
+    geodec__matrix streams_router;
+    geodec__norm streams_norm;
+    const float *streams_predict, *streams_correct;
+    geodec__matrix laurel_in, laurel_out; /* A, B of the path beside attention (streams.c); data NULL: none */
+    geodec__norm laurel_norm;
+    bool cut; /* the gate is cut: max(0, g - mean(g) - cut_at deviation(g)) goes through the activation */
+    float cut_at;
     geodec__matrix attn_gate; /* [n_head], or [n_head head_dim]: factors of attention's result, through a function */
     bool gated_query;         /* q [n_head][query, gate]: the factors are sigmoids of the gate */
     /* A recurrent layer: q, k [recur_rank][d_model], v, o and decay [d_model][d_model]. decay data NULL: attention. */
@@ -117,11 +126,12 @@ struct geodec_model {
     struct geodec__trits *trits; /* with store: it is one of ternary experts. NULL otherwise */
     geodec__norm output_norm, embed_norm;
     struct {
-        geodec__matrix table, project; /* [n_vocab][n_layer d_inputs]; [n_layer d_inputs][d_model] */
-        geodec__norm norm;             /* of each layer's part */
-    } inputs;                          /* of each layer (layer_inputs.c); data NULL: none */
-    const float *head_bias;            /* [pad(n_vocab)] */
-    geodec__matrix positions;          /* [n_ctx][d_model] learned; data NULL: none */
+        geodec__matrix table, project;           /* [n_vocab][n_layer d_inputs]; [n_layer d_inputs][d_model] */
+        geodec__norm norm;                       /* of each layer's part */
+    } inputs;                                    /* of each layer (layer_inputs.c); data NULL: none */
+    geodec__matrix streams_enter, streams_leave; /* [K - 1] of [d_model][d_model] (streams.c); data NULL: one stream */
+    const float *head_bias;                      /* [pad(n_vocab)] */
+    geodec__matrix positions;                    /* [n_ctx][d_model] learned; data NULL: none */
     const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */
     geodec__matrix embedding, head;
     geodec__layer *layer; /* [n_layer] */
