@@ -1,5 +1,5 @@
 /* The hidden vector of a feed-forward network: y = A(gate) B(up), element by element, with A the activation and B(u) =
- * u, or A(gate) alone. */
+ * u, or A(gate) alone; and the cut of a gate before it. */
 #include "reference/operators_internal.h"
 
 #include <math.h>
@@ -132,5 +132,59 @@ void geodec__reference_gated_vjp(const geodec__ref_activation *a, int64_t n, con
                 ggate[at] = by_gate[i] * g;
                 if (up) gup[at] = by_up[i] * g;
             }
+    }
+}
+
+/* ---- cut --------------------------------------------------------------------------------------------------------- */
+
+typedef struct moments {
+    double mean, deviation, from; /* from: c */
+} moments;
+
+static moments moments_of(int64_t width, double at, const double *g)
+{
+    moments m = {0};
+    for (int64_t i = 0; i < width; i++) m.mean += g[i] / (double)width;
+    for (int64_t i = 0; i < width; i++) m.deviation += (g[i] - m.mean) * (g[i] - m.mean);
+    m.deviation = sqrt(m.deviation / (double)(width - 1));
+    m.from = m.mean + at * m.deviation;
+    return m;
+}
+
+void geodec__reference_cut(int64_t n, int64_t width, double at, const double *g, double *y)
+{
+    for (int64_t t = 0; t < n; t++, g += width, y += width) {
+        const moments m = moments_of(width, at, g);
+        for (int64_t i = 0; i < width; i++) y[i] = fmax(g[i] - m.from, 0);
+    }
+}
+
+/* d c / d g_i */
+static double slope_of(int64_t width, double at, const moments *m, double g)
+{
+    return 1 / (double)width + (m->deviation > 0 ? at * (g - m->mean) / ((double)(width - 1) * m->deviation) : 0);
+}
+
+void geodec__reference_cut_jvp(int64_t n, int64_t width, double at, const double *g, int64_t k, const double *dg,
+                               double *dy)
+{
+    for (int64_t t = 0; t < k * n; t++, dg += width, dy += width) {
+        const double *x = g + t % n * width;
+        const moments m = moments_of(width, at, x);
+        double dfrom = 0;
+        for (int64_t i = 0; i < width; i++) dfrom += slope_of(width, at, &m, x[i]) * dg[i];
+        for (int64_t i = 0; i < width; i++) dy[i] = x[i] > m.from ? dg[i] - dfrom : 0;
+    }
+}
+
+void geodec__reference_cut_vjp(int64_t n, int64_t width, double at, const double *g, int64_t k, const double *gy,
+                               double *gg)
+{
+    for (int64_t t = 0; t < k * n; t++, gy += width, gg += width) {
+        const double *x = g + t % n * width;
+        const moments m = moments_of(width, at, x);
+        double sum = 0;
+        for (int64_t i = 0; i < width; i++) sum += x[i] > m.from ? gy[i] : 0;
+        for (int64_t i = 0; i < width; i++) gg[i] = (x[i] > m.from ? gy[i] : 0) - sum * slope_of(width, at, &m, x[i]);
     }
 }

@@ -10,7 +10,8 @@ struct geodec_reference_point {
     int64_t n, first;
     int32_t *row; /* [n_rows] selected rows */
     int64_t n_rows;
-    double *x;      /* [min(to, n_layer) - from + 1][n][d_model] boundaries */
+    int64_t size;   /* of a boundary: K n d_model, with K streams */
+    double *x;      /* [min(to, n_layer) - from + 1][K][n][d_model] boundaries */
     double *y;      /* [n_rows][d_model] input of the head, with to = n_layer + 1 */
     double *logits; /* [n_rows][n_vocab] with a final soft-cap and to = n_layer + 1 */
 };
@@ -25,6 +26,9 @@ static geodec_status check(const geodec_reference *r, int32_t from, int32_t to, 
         GEODEC_FAIL(GEODEC_RANGE, "boundaries %d to %d; 0 to %d exist, in this order", from, to, n_layer + 1);
     if (r->model->config.embed_added && from > 0 && from < n_layer && to > from)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "the model adds its embedding in every block, so boundary %d is not enough",
+                    from);
+    if (r->model->config.n_streams > 0 && from > 0 && from < n_layer && to > from)
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "the residual has several streams, so the one at boundary %d is not enough",
                     from);
     if (n < 1) GEODEC_FAIL(GEODEC_RANGE, "a sequence of %lld rows", (long long)n);
     if (n > MAX_ROWS) GEODEC_FAIL(GEODEC_LIMIT, "a sequence of %lld rows; at most %d", (long long)n, (int)MAX_ROWS);
@@ -72,8 +76,9 @@ geodec_status geodec_reference_run(const geodec_reference *r, int32_t from, int3
     GEODEC_TRY(check(r, from, to, n, 0, rows, err));
     const int64_t out = rows ? rows->n : n;
     const int32_t *row = rows ? rows->row : NULL;
-    GEODEC_NEW(state, n * d);
+    GEODEC_NEW(state, geodec__reference_streams(r) * n * d);
     memcpy(state, x, (size_t)(n * d) * sizeof *x);
+    if (from == 0) GEODEC_TRY(geodec__reference_spread(r, n, state, err));
     if (from < last_block(r, to)) GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
     tape.entry = x;
     for (int32_t l = from; l < last_block(r, to); l++) GEODEC_TRY(geodec__reference_block(&tape, l, state, err));
@@ -102,19 +107,20 @@ geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &r->model->config;
-    const int64_t size = n * c->d_model;
+    const int64_t size = geodec__reference_streams(r) * n * c->d_model;
     geodec__ref_tape tape = {0};
     geodec_reference_point *p = NULL;
     GEODEC_TRY(check(r, from, to, n, first, rows, err));
     const int32_t last = last_block(r, to);
     GEODEC_NEW(p, 1);
     *p = (geodec_reference_point){
-        .r = r, .from = from, .to = to, .n = n, .first = first, .n_rows = rows ? rows->n : n - first};
+        .r = r, .from = from, .to = to, .n = n, .first = first, .n_rows = rows ? rows->n : n - first, .size = size};
     GEODEC_NEW(p->row, p->n_rows);
     for (int64_t i = 0; i < p->n_rows; i++) p->row[i] = rows ? rows->row[i] : (int32_t)(first + i);
     GEODEC_NEW(p->x, (last - from + 1) * size);
     GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
-    memcpy(p->x, x, (size_t)size * sizeof *x);
+    memcpy(p->x, x, (size_t)(n * c->d_model) * sizeof *x);
+    if (from == 0) GEODEC_TRY(geodec__reference_spread(r, n, p->x, err));
     tape.entry = p->x;
     for (int32_t l = from; l < last; l++) {
         double *next = p->x + (l - from + 1) * size;
@@ -145,12 +151,11 @@ static geodec_status check_tangents(const geodec_reference_point *p, int64_t k, 
     return GEODEC_OK;
 }
 
-/* The tape of block l at the point; next [n][d_model] is scratch. */
+/* The tape of block l at the point; next [size] is scratch. */
 static geodec_status fill_tape(const geodec_reference_point *p, geodec__ref_tape *t, int32_t l, double *next,
                                geodec_err *err)
 {
-    const int64_t size = p->n * p->r->model->config.d_model;
-    memcpy(next, p->x + (l - p->from) * size, (size_t)size * sizeof *next);
+    memcpy(next, p->x + (l - p->from) * p->size, (size_t)p->size * sizeof *next);
     t->entry = p->x;
     return geodec__reference_block(t, l, next, err);
 }
@@ -164,10 +169,11 @@ geodec_status geodec_reference_jvp(const geodec_reference_point *p, int64_t k, c
     geodec__ref_tape tape = {0};
     double *state = NULL, *tangent = NULL, *wanted = NULL;
     GEODEC_TRY(check_tangents(p, k, err));
-    GEODEC_NEW(state, p->n * d);
-    GEODEC_NEW(tangent, k * size);
+    GEODEC_NEW(state, p->size);
+    GEODEC_NEW(tangent, geodec__reference_streams(r) * k * size);
     GEODEC_TRY(geodec__reference_tape_create(r, p->n, p->first, &tape, err));
     memcpy(tangent, dx, (size_t)(k * size) * sizeof *dx);
+    if (p->from == 0) GEODEC_TRY(geodec__reference_spread_jvp(r, n, p->x + p->first * d, k, tangent, err));
     for (int32_t l = p->from; l < last_block(r, p->to); l++) {
         GEODEC_TRY(fill_tape(p, &tape, l, state, err));
         GEODEC_TRY(geodec__reference_block_jvp(&tape, l, k, dx, tangent, err));
@@ -190,27 +196,31 @@ geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, c
 {
     geodec_status st = GEODEC_OK;
     const geodec_reference *r = p->r;
-    const int64_t d = r->model->config.d_model;
+    const int64_t d = r->model->config.d_model, size = k * (p->n - p->first) * d;
     geodec__ref_tape tape = {0};
-    double *state = NULL, *wanted = NULL, *entry = NULL; /* entry: cotangent of the embedding that is added again */
+    double *state = NULL, *wanted = NULL, *all = NULL;
+    double *entry = NULL; /* cotangent of the embedding that is added again */
     GEODEC_TRY(check_tangents(p, k, err));
-    GEODEC_NEW(state, p->n * d);
+    GEODEC_NEW(state, p->size);
+    GEODEC_NEW(all, geodec__reference_streams(r) * size);
     GEODEC_TRY(geodec__reference_tape_create(r, p->n, p->first, &tape, err));
-    if (r->model->config.embed_added && p->from == 0) GEODEC_NEW(entry, k * (p->n - p->first) * d);
+    if (r->model->config.embed_added && p->from == 0) GEODEC_NEW(entry, size);
     if (p->to > r->model->config.n_layer) {
         GEODEC_NEW(wanted, k * p->n_rows * d);
         GEODEC_TRY(geodec__reference_head_vjp(r, p->n_rows, p->y, p->logits, k, gy, wanted, err));
-        place(p, k, wanted, gx);
+        place(p, k, wanted, all);
     } else {
-        place(p, k, gy, gx);
+        place(p, k, gy, all);
     }
     for (int32_t l = last_block(r, p->to) - 1; l >= p->from; l--) {
         GEODEC_TRY(fill_tape(p, &tape, l, state, err));
-        GEODEC_TRY(geodec__reference_block_vjp(&tape, l, k, entry, gx, err));
+        GEODEC_TRY(geodec__reference_block_vjp(&tape, l, k, entry, all, err));
     }
-    if (entry) geodec__reference_add(k * (p->n - p->first) * d, entry, gx);
+    if (entry) geodec__reference_add(size, entry, all);
+    if (p->from == 0) GEODEC_TRY(geodec__reference_spread_vjp(r, p->n - p->first, p->x + p->first * d, k, all, err));
+    memcpy(gx, all, (size_t)size * sizeof *gx);
 done:
     geodec__reference_tape_destroy(&tape);
-    GEODEC_FREE(state, wanted, entry);
+    GEODEC_FREE(state, wanted, entry, all);
     return st;
 }

@@ -84,7 +84,7 @@ done:
     return st;
 }
 
-/* Tokens to the input of the final norm. */
+/* Tokens to the input of the final norm: x [K][n][d_model], of which the first stream is the result. */
 static geodec_status run_tokens(const geodec_reference *r, const int32_t *token, int64_t n,
                                 const geodec_reference_trace *trace, double *x, geodec_err *err)
 {
@@ -94,6 +94,7 @@ static geodec_status run_tokens(const geodec_reference *r, const int32_t *token,
     geodec__ref_tape tape = {0};
     double *entry = NULL;
     GEODEC_TRY(geodec_reference_embed(r, token, n, x, err));
+    GEODEC_TRY(geodec__reference_spread(r, n, x, err));
     GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
     if (c->embed_added) {
         GEODEC_NEW(entry, size);
@@ -129,7 +130,7 @@ geodec_status geodec_reference_forward(const geodec_reference *r, const int32_t 
     geodec_status st = GEODEC_OK;
     double *x = NULL;
     GEODEC_TRY(check_rows(n, err));
-    GEODEC_NEW(x, n * r->model->config.d_model);
+    GEODEC_NEW(x, geodec__reference_streams(r) * n * r->model->config.d_model);
     GEODEC_TRY(run_tokens(r, token, n, trace, x, err));
     if (logits) GEODEC_TRY(geodec__reference_head(r, n, x, logits, err));
 done:
@@ -153,7 +154,7 @@ geodec_status geodec_reference_nll(const geodec_reference *r, const int32_t *tok
     double *x = NULL, *logits = NULL;
     GEODEC_TRY(check_rows(n, err));
     if (n < 2) GEODEC_THROW(GEODEC_RANGE, "one token has no likelihood");
-    GEODEC_NEW(x, n * c->d_model);
+    GEODEC_NEW(x, geodec__reference_streams(r) * n * c->d_model);
     GEODEC_NEW(logits, (int64_t)LOGIT_ROWS * c->n_vocab);
     GEODEC_TRY(run_tokens(r, token, n, NULL, x, err));
     for (int64_t t = 0; t < n - 1; t += LOGIT_ROWS) {

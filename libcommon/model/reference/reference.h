@@ -18,6 +18,10 @@
  * hidden_scale]) [+ b2] [x *= stream_scale], or [x += stream_scale e] with e the stream at boundary 0 (embed_added) A
  * is an activation (kernels/settings.h) and B(u) = u, but for the clamped SwiGLU; a plain network has no W3 and B.
  *
+ * With several streams (session/streams.c) x above is the first of them in a block, z = N(x) of attention goes through
+ * a path of low rank beside it, W1 z may be cut to its largest numbers, and at boundary n_layer they are one stream
+ * again.
+ *
  * With experts FFN is the sum over the chosen e of w_e FFN_e(z), or FFN_e(w_e z) (weighed_input): p = softmax(Wr z [+
  * br]) over all experts, the n_expert_used largest chosen (ties to the lowest id), w_e = p_e / sum of the chosen p (or
  * p_e, expert_keep_weights) times expert_scale. With GEODEC_GATING_SIGMOID p is the sigmoid; GEODEC_GATING_CHOSEN, the
@@ -38,7 +42,7 @@
  * Which experts are chosen is constant under differentiation (F is not differentiable where two experts tie); the
  * derivative through the weights of the chosen ones is included. So is that through the embedding that is added in
  * every block; F from a boundary between the blocks of such a model is refused (GEODEC_UNSUPPORTED), for the stream
- * there does not determine it.
+ * there does not determine it; and so is that of a residual of several streams, of which the boundary has the first.
  *
  * Same bytes for any number of threads. The value of a row may differ in its last bits between calls with other n or k,
  * because matrix products are cut into blocks of rows. Keep BLAS on one thread (geodec_linalg_init).

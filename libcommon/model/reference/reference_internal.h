@@ -13,7 +13,7 @@ struct geodec_reference {
 
 /* One block evaluated at a sequence: all that its derivatives need. The next block overwrites it. Every buffer is one
  * of `all`; buffers that an architecture does not use stay NULL. */
-enum { GEODEC__REF_BUFFERS = 36 };
+enum { GEODEC__REF_BUFFERS = 48 };
 typedef struct geodec__ref_tape {
     const geodec_reference *r;
     int64_t n;
@@ -33,6 +33,11 @@ typedef struct geodec__ref_tape {
     double *gated, *mixed_normed;            /* [n][n_head head_dim] the result after the gate, and after the norm */
     double *attn_out;                        /* [n][d_model] before the post-norm */
     struct geodec__ref_recurrent *recurrent; /* recurrent_internal.h; NULL without such layers */
+    /* several streams (streams.c): those before the block, the first one behind its halves, and all before they are one
+     * again; [n][K] m(z) before and behind the halves; B A h of the path beside attention */
+    double *streams_in, *stream_out, *streams_left;
+    double *modes_in, *modes_out;
+    double *laurel; /* [n][d_model] */
     /* feed-forward */
     double *middle;     /* [n][d_model] stream between the halves */
     double *gate, *up;  /* [slots][width of the layer's networks]; slots: n, or n n_expert_used, ordered by expert and
@@ -59,9 +64,10 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
                                             geodec_err *err) GEODEC_MUST_USE;
 void geodec__reference_tape_destroy(geodec__ref_tape *t);
 
-/* Block l: x [n][d_model] becomes its result, and the tape is filled. Errors name the block. The derivatives work on dx
- * and gx [k][n - first][d_model] in place, and need the tape of this block; dentry (tangents of t->entry) is read, and
- * gentry added to, only where the embedding is added again. */
+/* Block l: x [K][n][d_model] becomes its result, and the tape is filled; K streams lie one behind the other
+ * (streams.c), and behind the last block x is the first of them alone. Errors name the block. The derivatives work on
+ * dx and gx [K][k][n - first][d_model] in place, and need the tape of this block; dentry (tangents of t->entry) is
+ * read, and gentry added to, only where the embedding is added again. */
 geodec_status geodec__reference_block(geodec__ref_tape *t, int32_t l, double *x, geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__reference_block_jvp(const geodec__ref_tape *t, int32_t l, int64_t k, const double *dentry,
                                           double *dx, geodec_err *err) GEODEC_MUST_USE;
@@ -86,6 +92,42 @@ geodec_status geodec__reference_feed_jvp(const geodec__ref_tape *t, const geodec
                                          const double *dinput, double *dx, geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__reference_feed_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *ginput,
                                          double *gx, geodec_err *err) GEODEC_MUST_USE;
+
+/* Streams of the residual, 1 at least. */
+int64_t geodec__reference_streams(const geodec_reference *r);
+/* Of a block, before its halves (predict), behind them (correct), and behind the first one (laurel): nothing where the
+ * layer has no such part. dp and gp: of the stream that the first half reads; laurel adds to gp, correct sets it. */
+geodec_status geodec__reference_predict(geodec__ref_tape *t, const geodec__layer *l, double *x,
+                                        geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_predict_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
+                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_predict_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
+                                            geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_correct(geodec__ref_tape *t, const geodec__layer *l, double *x,
+                                        geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_correct_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
+                                            const double *dp, double *dx, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_correct_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gp,
+                                            double *gx, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_laurel(geodec__ref_tape *t, const geodec__layer *l, double *x,
+                                       geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_laurel_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
+                                           const double *dp, double *dx, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_laurel_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gp,
+                                           double *gx, geodec_err *err) GEODEC_MUST_USE;
+/* The other streams from the first one, at boundary 0: x [K][n][d_model], of which the first stream is given, and the
+ * derivatives at its n rows. unite: one stream again, in the place of the first; its vjp sets the others. */
+geodec_status geodec__reference_spread(const geodec_reference *r, int64_t n, double *x,
+                                       geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_spread_jvp(const geodec_reference *r, int64_t n, const double *x, int64_t k, double *dx,
+                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_spread_vjp(const geodec_reference *r, int64_t n, const double *x, int64_t k, double *gx,
+                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_unite(geodec__ref_tape *t, double *x, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_unite_jvp(const geodec__ref_tape *t, int64_t k, double *dx,
+                                          geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_unite_vjp(const geodec__ref_tape *t, int64_t k, double *gx,
+                                          geodec_err *err) GEODEC_MUST_USE;
 
 /* z [n][d] = N(x), or x without a norm: entry of a half. */
 void geodec__reference_enter(int64_t n, int64_t d, const geodec__norm *norm, const double *x, double *z);
@@ -122,6 +164,8 @@ typedef struct geodec__ref_ffn {
     geodec__matrix gate, up, down; /* data of up NULL: no gate, and `gate` is the first matrix */
     const float *gate_bias, *up_bias, *down_bias;
     geodec__ref_activation activation;
+    bool cut; /* the gate is cut at cut_at */
+    double cut_at;
     const float *scale;       /* [d_ff] divides the hidden vectors; NULL: none */
     const geodec__norm *norm; /* of the hidden vectors; NULL or without weights: none */
     int64_t m;

@@ -75,7 +75,7 @@ void geodec__reference_enter_vjp(int64_t n, int64_t d, const geodec__norm *norm,
 
 /* Parts that some layer of this model has, and the rows of its widest gate of attention. */
 typedef struct parts {
-    bool qk_norm, v_norm, experts, local_rope, mixed_norm, hidden_norm, expert_input;
+    bool qk_norm, v_norm, laurel, experts, local_rope, mixed_norm, hidden_norm, expert_input;
     int64_t gate_rows;
 } parts;
 
@@ -86,6 +86,7 @@ static parts parts_of(const geodec_model *m)
         const geodec__layer *l = &m->layer[i];
         p.qk_norm = p.qk_norm || l->q_norm.weight || l->k_norm.weight;
         p.v_norm = p.v_norm || l->v_norm.weight;
+        p.laurel = p.laurel || l->laurel_in.data;
         p.experts = p.experts || l->router.data;
         p.local_rope = p.local_rope || l->rope == 1;
         p.mixed_norm = p.mixed_norm || l->mixed_norm.weight;
@@ -135,6 +136,14 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
     }
     if (p.mixed_norm) BUFFER(mixed_normed, n * q);
     BUFFER(attn_out, n * d);
+    if (c->n_streams > 0) {
+        BUFFER(streams_in, c->n_streams * n * d);
+        BUFFER(streams_left, c->n_streams * n * d);
+        BUFFER(stream_out, n * d);
+        BUFFER(modes_in, n * c->n_streams);
+        BUFFER(modes_out, n * c->n_streams);
+    }
+    if (p.laurel) BUFFER(laurel, n * d);
     BUFFER(middle, n * d);
     BUFFER(gate, n * geodec__max(used * c->d_ff, c->d_ff_dense));
     BUFFER(up, n * geodec__max(used * c->d_ff, c->d_ff_dense));

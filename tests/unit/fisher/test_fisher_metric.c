@@ -132,7 +132,7 @@ static void against_differences(int kind, int32_t layer)
 Test(fisher_metric, is_the_second_derivative_of_the_divergence_everywhere)
 {
     for (int kind = 0; kind < MODEL_KINDS; kind++) against_differences(kind, -1);
-    for (int kind = 0; kind < MODEL_KINDS; kind += 3) {
+    for (int kind = 0; kind < MODEL_STREAMS; kind += 3) {
         against_differences(kind, 0);
         against_differences(kind, -2);
     }
@@ -141,7 +141,7 @@ Test(fisher_metric, is_the_second_derivative_of_the_divergence_everywhere)
 /* B G B^T of the metric of the whole stream. */
 Test(fisher_metric, is_the_stream_s_metric_seen_through_the_chart)
 {
-    for (int kind = 0; kind < MODEL_KINDS; kind += 2) {
+    for (int kind = 0; kind < MODEL_STREAMS; kind += 2) {
         geodec_err err = {0};
         setting t = begin(kind, 1);
         double g[COUNT * N * N], want[N * N];

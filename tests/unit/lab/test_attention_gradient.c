@@ -27,7 +27,7 @@ static double mean_log_weight(const geodec_reference *r, int32_t layer, const do
 Test(attention_gradient, of_every_architecture, .timeout = 120)
 {
     geodec_linalg_init();
-    for (int kind = 0; kind < MODEL_KINDS; kind++) {
+    for (int kind = 0; kind < MODEL_STREAMS; kind++) {
         geodec_err err = {0};
         geodec_model *m = models_create(kind);
         geodec_reference *r = NULL;

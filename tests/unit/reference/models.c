@@ -25,6 +25,7 @@ typedef struct description {
     bool expert_bias, shared_factor;
     attention_gate gate;
     float stream_scale;
+    float cut_at;               /* of the gates of all layers but the last; 0: none is cut */
     int32_t window, full_every; /* layers i with (i + 1) % full_every != 0 have the window and, with a local base, table
                                  * 1 */
     int32_t still_every;        /* layers i with (i + 1) % still_every = 0 do not rotate */
@@ -157,6 +158,15 @@ static const description kinds[MODEL_KINDS] = {
     {.name = "experts chosen from the block's input, parallel halves",
      .config = {SIZES(2, 24, 4, 2, 8, 20, 50), .n_expert = 6, .n_expert_used = 2, .route_raw = true, .parallel = true,
                 .activation = GEODEC_RELU, .layer_norm = true, .rope_pairs = GEODEC_ROPE_HALVES}},
+    {.name = "three streams, a path beside attention, cut gates",
+     .config = {SIZES(3, 24, 4, 2, 8, 40, 50), .n_streams = 3, .laurel_rank = 5, .activation = GEODEC_GELU_TANH,
+                .attn_scale = 1, .final_softcap = 3, .rope_pairs = GEODEC_ROPE_HALVES},
+     .post_norms = true,
+     .qk_norm = true,
+     .v_norm = true,
+     .cut_at = 0.5f, /* from which no gate is as near as a step of the differences */
+     .window = 5,
+     .full_every = 3},
 };
 
 /* A model and all it owns. */
@@ -285,6 +295,21 @@ static void add_vectors(owner *o, const description *k, geodec__layer *l)
     memcpy(l->xielu, xielu, sizeof xielu);
 }
 
+/* The router's product is divided by the width, which its weights make good. */
+static void add_streams(owner *o, const description *k, geodec__layer *l)
+{
+    const int64_t d = k->config.d_model, streams = k->config.n_streams, rank = k->config.laurel_rank;
+    if (streams == 0) return;
+    l->streams_router = matrix(o, d, streams, 1);
+    for (int64_t i = 0; i < d * streams; i++) ((float *)(uintptr_t)l->streams_router.data)[i] *= (float)d;
+    l->streams_norm = norm(o, k, d, 1);
+    l->streams_predict = rows(o, streams, streams * streams);
+    l->streams_correct = rows(o, streams, streams);
+    l->laurel_in = matrix(o, d, rank, 1);
+    l->laurel_out = matrix(o, rank, d, 1);
+    l->laurel_norm = norm(o, k, d, 0.5);
+}
+
 static geodec__layer layer(owner *o, const description *k, int32_t i)
 {
     const geodec_model_config *c = &k->config;
@@ -302,6 +327,9 @@ static geodec__layer layer(owner *o, const description *k, int32_t i)
     if (routed) add_experts(o, k, &l);
     add_inner_norms(o, k, &l);
     add_vectors(o, k, &l);
+    add_streams(o, k, &l);
+    l.cut = k->cut_at != 0 && i < c->n_layer - 1;
+    l.cut_at = k->cut_at;
     if (k->full_every && (i + 1) % k->full_every != 0) {
         l.window = k->window;
         l.rope = c->rope_base_local != 0;
@@ -328,6 +356,10 @@ geodec_model *models_create(int kind)
     if (k->embed_norm) m->embed_norm = norm(o, k, m->config.d_model, 1);
     if (k->positions) m->positions = matrix(o, m->config.d_model, m->config.n_ctx, 1);
     if (k->head_bias) m->head_bias = vector(o, m->config.n_vocab, 0, 0.5);
+    if (m->config.n_streams > 0) {
+        m->streams_enter = matrix(o, m->config.d_model, m->config.d_model, m->config.n_streams - 1);
+        m->streams_leave = matrix(o, m->config.d_model, m->config.d_model, m->config.n_streams - 1);
+    }
     for (int i = 0; k->divisors && i < 2; i++) {
         float *divisor = vector(o, m->config.rope_dim / 2, 0, 1);
         for (int32_t p = 0; p < m->config.rope_dim / 2; p++) divisor[p] = 1 + fabsf(divisor[p]);
@@ -352,7 +384,8 @@ void models_destroy(geodec_model *m)
 
 bool models_start_at(const geodec_model *m, int32_t boundary)
 {
-    return !m->config.embed_added || boundary == 0 || boundary == m->config.n_layer;
+    const bool alone = !m->config.embed_added && m->config.n_streams == 0;
+    return alone || boundary == 0 || boundary == m->config.n_layer;
 }
 
 void models_tokens(const geodec_model *m, int32_t *token, int64_t n)

@@ -5,12 +5,13 @@
 
 #include "session/weights_internal.h"
 
-enum { MODEL_KINDS = 24 };
+enum { MODEL_STREAMS = 24 /* the last one has a residual of several streams */, MODEL_KINDS };
 /* kind 0 .. MODEL_KINDS-1. Never NULL. */
 geodec_model *models_create(int kind);
 void models_destroy(geodec_model *m);
 const char *models_name(int kind);
-/* Whether the map from that boundary on is a function of the stream there, and not of the embedding too. */
+/* Whether the map from that boundary on is a function of the stream there, and not of the embedding or other streams
+ * too. */
 bool models_start_at(const geodec_model *m, int32_t boundary);
 /* n tokens, the same for the same model. */
 void models_tokens(const geodec_model *m, int32_t *token, int64_t n);

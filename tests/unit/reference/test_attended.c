@@ -21,7 +21,7 @@ static void weights(const geodec_reference *r, int32_t block, const double *x, d
 Test(reference_attended, gradients_against_differences, .timeout = 120)
 {
     geodec_linalg_init();
-    for (int kind = 0; kind < MODEL_KINDS; kind++) {
+    for (int kind = 0; kind < MODEL_STREAMS; kind++) {
         geodec_err err = {0};
         geodec_model *m = models_create(kind);
         geodec_reference *r = NULL;
@@ -71,7 +71,7 @@ Test(reference_attended, gradients_against_differences, .timeout = 120)
 Test(reference_attended, values_of_the_attention_operator)
 {
     geodec_linalg_init();
-    for (int kind = 0; kind < MODEL_KINDS; kind++) {
+    for (int kind = 0; kind < MODEL_STREAMS; kind++) {
         geodec_err err = {0};
         geodec_model *m = models_create(kind);
         geodec_reference *r = NULL;
@@ -123,6 +123,13 @@ Test(reference_attended, what_is_not_there_is_refused)
                  GEODEC_RANGE);
     test_ok(geodec_reference_attended(r, 0, LENGTH, x, 1, &good, NULL, w, NULL, NULL, &err), &err);
     cr_assert(w[0] > 0 && w[0] < 1);
+    geodec_model *streams = models_create(MODEL_STREAMS);
+    geodec_reference *other = NULL;
+    test_ok(geodec_reference_create(streams, NULL, &other, &err), &err);
+    cr_assert_eq(geodec_reference_attended(other, 0, LENGTH, x, 1, &good, NULL, w, NULL, NULL, NULL),
+                 GEODEC_UNSUPPORTED);
+    geodec_reference_destroy(other);
+    models_destroy(streams);
     geodec_mem_free(x);
     geodec_mem_free(w);
     geodec_reference_destroy(r);

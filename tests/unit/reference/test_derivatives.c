@@ -453,8 +453,9 @@ Test(reference_derivatives, refuses)
     close_fixture(&f);
 }
 
-/* A model that adds its embedding in every block needs more than the stream between two of them. */
-Test(reference_derivatives, refuses_to_start_behind_an_embedding_that_is_added_again)
+/* A model that adds its embedding in every block, or has other streams, needs more than the stream between two of them.
+ */
+Test(reference_derivatives, refuses_to_start_where_one_stream_is_not_enough)
 {
     int refused = 0;
     for (int kind = 0; kind < MODEL_KINDS; kind++) {
