@@ -78,7 +78,8 @@ typedef struct geodec_batch {
 } geodec_batch;
 
 /* Residual stream after `layer` blocks (0 = embedding, n_layer = input of the final norm) for every row of the batch;
- * with attnres as the next norm reads it. */
+ * with attnres as the next norm reads it. Of a residual of several streams it is the active one, and at n_layer the one
+ * that all have become. */
 typedef struct geodec_capture {
     int32_t n_layers;
     const int32_t *layer; /* [n_layers] in 0 .. n_layer */

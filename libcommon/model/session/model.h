@@ -183,7 +183,7 @@ typedef void (*geodec_watch)(void *ctx, int32_t layer, geodec_side side, int64_t
 void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx);
 
 /* Observes what each half of a layer adds to the residual stream (attention, then feed-forward), [n] rows of d_model
- * values. fn NULL: no observer. GEODEC_NOMEM. */
+ * values. fn NULL: no observer. GEODEC_NOMEM; GEODEC_UNSUPPORTED for a residual of several streams. */
 typedef void (*geodec_watch_update)(void *ctx, int32_t layer, bool feed, int64_t n, const float *const *row);
 geodec_status geodec_session_watch_updates(geodec_session *s, geodec_watch_update fn, void *ctx,
                                            geodec_err *err) GEODEC_MUST_USE;

@@ -267,7 +267,7 @@ void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx)
 geodec_status geodec_session_watch_updates(geodec_session *s, geodec_watch_update fn, void *ctx, geodec_err *err)
 {
     if (fn && s->model->config.n_streams > 0)
-        GEODEC_FAIL(GEODEC_UNSUPPORTED, "what a half of a layer adds to a residual of several streams");
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "a residual of several streams is not observed by halves of a layer");
     if (fn && !s->update_row)
         GEODEC_PASS(geodec__session_rows(&s->update_row, s->max_batch, s->model->config.d_model, err));
     s->watch_update = fn;

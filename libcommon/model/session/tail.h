@@ -31,7 +31,7 @@ bool geodec_session_tail_routes(const geodec_session *s, int32_t first);
 /* logits [n][n_vocab]; those of row 0 are the logits of the last token, bit for bit. Row i has the position of the last
  * token, and sees what it saw. GEODEC_RANGE (first, n, an empty session, the route of row 0), GEODEC_LIMIT (the cache
  * has no room for n - 1 rows more), GEODEC_UNSUPPORTED (integer arithmetic, experts that stream, rewritten
- * tokens, attention over layers, fewer blocks than the model has). */
+ * tokens, attention over layers, a residual of several streams, fewer blocks than the model has). */
 geodec_status geodec_session_tail(geodec_session *s, const geodec_tail *t, float *logits,
                                   geodec_err *err) GEODEC_MUST_USE;
 
