@@ -1,4 +1,4 @@
-/* A whole block: its two halves, then the factor of the stream or the embedding that is added again. */
+/* A whole block: its two halves, its own input, then the factor of the stream or the embedding that is added again. */
 #include "base/mem.h"
 #include "reference/recurrent_internal.h"
 
@@ -18,12 +18,12 @@ geodec_status geodec__reference_block(geodec__ref_tape *t, int32_t l, double *x,
     const geodec__layer *layer = &t->r->model->layer[l];
     GEODEC_PASS_MSG(geodec__reference_first(t, layer, x, err), "block %d", l);
     if (geodec__layer_feeds(layer)) GEODEC_PASS_MSG(geodec__reference_feed(t, layer, x, err), "block %d", l);
-    end(t, layer, t->n * t->r->model->config.d_model, t->entry, x);
+    GEODEC_PASS_MSG(geodec__reference_input(t, layer, l, x, err), "block %d", l);
+    end(t, layer, t->n * t->r->model->config.d_model, t->value->entry, x);
     return GEODEC_OK;
 }
 
-geodec_status geodec__reference_block_jvp(const geodec__ref_tape *t, int32_t l, int64_t k, const double *dentry,
-                                          double *dx, geodec_err *err)
+geodec_status geodec__reference_block_jvp(const geodec__ref_tape *t, int32_t l, int64_t k, double *dx, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec__layer *layer = &t->r->model->layer[l];
@@ -36,14 +36,14 @@ geodec_status geodec__reference_block_jvp(const geodec__ref_tape *t, int32_t l, 
     GEODEC_TRY_MSG(geodec__reference_first_jvp(t, layer, k, dx, err), "block %d", l);
     if (geodec__layer_feeds(layer))
         GEODEC_TRY_MSG(geodec__reference_feed_jvp(t, layer, k, input, dx, err), "block %d", l);
-    end(t, layer, size, dentry, dx);
+    GEODEC_TRY_MSG(geodec__reference_input_jvp(t, layer, l, k, dx, err), "block %d", l);
+    end(t, layer, size, t->change->entry, dx);
 done:
     geodec_mem_free(input);
     return st;
 }
 
-geodec_status geodec__reference_block_vjp(const geodec__ref_tape *t, int32_t l, int64_t k, double *gentry, double *gx,
-                                          geodec_err *err)
+geodec_status geodec__reference_block_vjp(const geodec__ref_tape *t, int32_t l, int64_t k, double *gx, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
@@ -52,9 +52,10 @@ geodec_status geodec__reference_block_vjp(const geodec__ref_tape *t, int32_t l, 
     double *input = NULL;
     if (geodec__reference_reads_input(t, layer)) GEODEC_NEW(input, size);
     if (c->embed_added)
-        for (int64_t i = 0; i < size; i++) gentry[i] += (double)layer->stream_scale * gx[i];
+        for (int64_t i = 0; i < size; i++) t->change->gentry[i] += (double)layer->stream_scale * gx[i];
     else
         end(t, layer, size, NULL, gx);
+    GEODEC_TRY_MSG(geodec__reference_input_vjp(t, layer, l, k, gx, err), "block %d", l);
     if (geodec__layer_feeds(layer))
         GEODEC_TRY_MSG(geodec__reference_feed_vjp(t, layer, k, input, gx, err), "block %d", l);
     GEODEC_TRY_MSG(geodec__reference_first_vjp(t, layer, k, gx, err), "block %d", l);

@@ -5,7 +5,7 @@
 
 #include "session/weights_internal.h"
 
-enum { MODEL_KINDS = 27 };
+enum { MODEL_KINDS = 28 };
 /* kind 0 .. MODEL_KINDS-1. Never NULL. */
 geodec_model *models_create(int kind);
 void models_destroy(geodec_model *m);
