@@ -5,7 +5,7 @@
 
 #include "session/weights_internal.h"
 
-enum { MODEL_STREAMS = 24 /* the last one has a residual of several streams */, MODEL_KINDS };
+enum { MODEL_STREAMS = 28 /* the last one has a residual of several streams */, MODEL_KINDS };
 /* kind 0 .. MODEL_KINDS-1. Never NULL. */
 geodec_model *models_create(int kind);
 void models_destroy(geodec_model *m);
