@@ -121,6 +121,7 @@ geodec_status geodec_reference_attended(const geodec_reference *r, int32_t block
     const geodec_model_config *c = &r->model->config;
     const int64_t d = c->d_model, H = c->n_head;
     geodec__ref_tape tape = {0};
+    geodec__ref_beside beside = {0};
     look l = {0};
     double *buffer[4] = {NULL};
     if (block < 0 || block >= c->n_layer) GEODEC_THROW(GEODEC_RANGE, "block %d; 0 to %d exist", block, c->n_layer - 1);
@@ -133,6 +134,8 @@ geodec_status geodec_reference_attended(const geodec_reference *r, int32_t block
     if (!geodec__layer_attends(layer)) GEODEC_THROW(GEODEC_UNSUPPORTED, "block %d has no attention", block);
     if (layer->latent.kv_a.data)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "block %d has attention from latent vectors, which is not supported", block);
+    if (layer->kv_layer != block)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "block %d reads the keys of block %d", block, layer->kv_layer);
     if (layer->n_head != H)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "block %d has %d heads, others have %d", block, layer->n_head, c->n_head);
     GEODEC_TRY(geodec__reference_scratch(4, (const int64_t[]){n * d, H * n, H * n, H * n}, buffer, err));
@@ -142,6 +145,7 @@ geodec_status geodec_reference_attended(const geodec_reference *r, int32_t block
     l.slope = buffer[3];
     GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
     memcpy(y, x, (size_t)(n * d) * sizeof *y);
+    GEODEC_TRY(geodec__reference_beside_at(&tape, block, block, r->token, x, &beside, err));
     GEODEC_TRY_MSG(geodec__reference_mix(&tape, layer, y, err), "block %d", block);
     const geodec__ref_attention a = geodec__reference_attention_of(&tape, layer);
     for (int64_t i = 0, count; i < pairs; i += count) {
@@ -152,6 +156,7 @@ geodec_status geodec_reference_attended(const geodec_reference *r, int32_t block
     }
 done:
     geodec__reference_tape_destroy(&tape);
+    geodec__reference_beside_destroy(&beside);
     geodec_mem_free(buffer[0]);
     return st;
 }

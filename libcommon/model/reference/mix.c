@@ -28,14 +28,77 @@ geodec__ref_attention geodec__reference_attention_of(const geodec__ref_tape *t, 
     return a;
 }
 
-/* Numbers of all queries of a row, and of its keys or values. */
+static int32_t index_of(const geodec__ref_tape *t, const geodec__layer *l) { return (int32_t)(l - t->r->model->layer); }
+
+/* Numbers of the keys of a row, and of the values. */
+static int64_t own_width(const geodec__layer *l) { return (int64_t)l->n_kv_head * l->head_dim; }
+
+/* Keys and values: of the block, and for later ones if they read them, or of an earlier one. */
+static geodec_status keys(geodec__ref_tape *t, const geodec__layer *l, geodec_err *err)
+{
+    const int32_t index = index_of(t, l);
+    const size_t bytes = (size_t)(t->n * own_width(l)) * sizeof *t->k;
+    const geodec__ref_beside *b = t->value;
+    if (l->kv_layer != index) {
+        memcpy(t->k, b->k[l->kv_layer], bytes);
+        memcpy(t->v, b->v[l->kv_layer], bytes);
+        return GEODEC_OK;
+    }
+    GEODEC_PASS(geodec__reference_project(t, l, GEODEC__REF_KEY, err));
+    GEODEC_PASS(geodec__reference_project(t, l, GEODEC__REF_VALUE, err));
+    if (!b || !b->k[index] || b->complete) return GEODEC_OK;
+    memcpy(b->k[index], t->k, bytes);
+    memcpy(b->v[index], t->v, bytes);
+    return GEODEC_OK;
+}
+
+static geodec_status keys_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, const double *dz,
+                              double *dk, double *dv, geodec_err *err)
+{
+    const int32_t index = index_of(t, l);
+    const size_t bytes = (size_t)(k * (t->n - t->first) * own_width(l)) * sizeof *dk;
+    const geodec__ref_beside *b = t->change;
+    if (l->kv_layer != index) {
+        memcpy(dk, b->k[l->kv_layer], bytes);
+        memcpy(dv, b->v[l->kv_layer], bytes);
+        return GEODEC_OK;
+    }
+    GEODEC_PASS(geodec__reference_project_jvp(t, l, GEODEC__REF_KEY, k, dz, dk, err));
+    GEODEC_PASS(geodec__reference_project_jvp(t, l, GEODEC__REF_VALUE, k, dz, dv, err));
+    if (!b->k[index]) return GEODEC_OK;
+    memcpy(b->k[index], dk, bytes);
+    memcpy(b->v[index], dv, bytes);
+    return GEODEC_OK;
+}
+
+/* gk and gv may be overwritten; part is scratch. */
+static geodec_status keys_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gk, double *gv,
+                              double *part, double *gz, geodec_err *err)
+{
+    const int32_t index = index_of(t, l);
+    const int64_t size = k * (t->n - t->first) * own_width(l);
+    const geodec__ref_beside *b = t->change;
+    if (l->kv_layer != index) {
+        geodec__reference_add(size, gk, b->k[l->kv_layer]);
+        geodec__reference_add(size, gv, b->v[l->kv_layer]);
+        return GEODEC_OK;
+    }
+    if (b->k[index]) {
+        geodec__reference_add(size, b->k[index], gk);
+        geodec__reference_add(size, b->v[index], gv);
+    }
+    GEODEC_PASS(geodec__reference_project_vjp(t, l, GEODEC__REF_VALUE, k, gv, part, gz, err));
+    return geodec__reference_project_vjp(t, l, GEODEC__REF_KEY, k, gk, part, gz, err);
+}
+
+/* Numbers of all queries of a row, and of its keys or values, as attention sees them. */
 static int64_t query_width(const geodec__ref_tape *t, const geodec__layer *l)
 {
     return l->latent.kv_a.data ? l->n_head * geodec__reference_latent_width(t) : l->q.rows;
 }
 static int64_t key_width(const geodec__ref_tape *t, const geodec__layer *l)
 {
-    return l->latent.kv_a.data ? query_width(t, l) : geodec__max(l->k.rows, l->v.rows);
+    return l->latent.kv_a.data ? query_width(t, l) : own_width(l);
 }
 
 /* Attention of the normalised stream: *heads becomes the output matrix's argument. */
@@ -46,8 +109,7 @@ static geodec_status attend(geodec__ref_tape *t, const geodec__layer *l, const d
         GEODEC_PASS(geodec__reference_latent(t, l, err));
     } else {
         GEODEC_PASS(geodec__reference_project(t, l, GEODEC__REF_QUERY, err));
-        GEODEC_PASS(geodec__reference_project(t, l, GEODEC__REF_KEY, err));
-        GEODEC_PASS(geodec__reference_project(t, l, GEODEC__REF_VALUE, err));
+        GEODEC_PASS(keys(t, l, err));
     }
     const geodec__ref_attention a = geodec__reference_attention_of(t, l);
     GEODEC_PASS(geodec__reference_attend(t->r->pool, &a, latent ? geodec__reference_latent_mixed(t) : t->mixed, err));
@@ -72,8 +134,7 @@ static geodec_status attend_jvp(const geodec__ref_tape *t, const geodec__layer *
         geodec__reference_latent_pack(t, rows, heads, d_o);
     } else {
         GEODEC_TRY(geodec__reference_project_jvp(t, l, GEODEC__REF_QUERY, k, dz, dq, err));
-        GEODEC_TRY(geodec__reference_project_jvp(t, l, GEODEC__REF_KEY, k, dz, dk, err));
-        GEODEC_TRY(geodec__reference_project_jvp(t, l, GEODEC__REF_VALUE, k, dz, dv, err));
+        GEODEC_TRY(keys_jvp(t, l, k, dz, dk, dv, err));
         GEODEC_TRY(geodec__reference_attend_jvp(t->r->pool, &a, k, dq, dk, dv, d_o, err));
         GEODEC_TRY(geodec__reference_gate_jvp(t, l, k, dz, d_o, err));
     }
@@ -99,9 +160,8 @@ static geodec_status attend_vjp(const geodec__ref_tape *t, const geodec__layer *
     } else {
         GEODEC_TRY(geodec__reference_gate_vjp(t, l, k, go, scratch, gz, err));
         GEODEC_TRY(geodec__reference_attend_vjp(t->r->pool, &a, k, go, gq, gk, gv, err));
-        GEODEC_TRY(geodec__reference_project_vjp(t, l, GEODEC__REF_VALUE, k, gv, scratch, gz, err));
         GEODEC_TRY(geodec__reference_project_vjp(t, l, GEODEC__REF_QUERY, k, gq, scratch, gz, err));
-        GEODEC_TRY(geodec__reference_project_vjp(t, l, GEODEC__REF_KEY, k, gk, scratch, gz, err));
+        GEODEC_TRY(keys_vjp(t, l, k, gk, gv, scratch, gz, err));
     }
 done:
     geodec_mem_free(buffer[0]);

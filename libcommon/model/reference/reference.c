@@ -16,15 +16,11 @@ geodec_status geodec_reference_create(const geodec_model *m, const geodec_refere
     if (m->config.recur_period > 0)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support architecture '%s'", m->config.arch);
     if (m->factors) GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not read factored weights");
-    if (m->config.d_inputs > 0)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support inputs of each layer");
     if (m->config.embed_added && m->positions.data)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not add embeddings apart from their positions");
     for (int32_t i = 0; m->layer && i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
         if (l->latent.kv_a.data) continue;
-        if (l->kv_layer != i)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support keys of earlier layers");
         if (l->v_dim != l->head_dim)
             GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support values of another width");
     }
@@ -32,6 +28,10 @@ geodec_status geodec_reference_create(const geodec_model *m, const geodec_refere
     GEODEC_NEW(r, 1);
     r->model = m;
     r->pool = o ? o->pool : NULL;
+    if (o && o->token) {
+        r->token = o->token;
+        r->n_token = o->n_token;
+    }
     const int32_t n_ctx = o && o->n_ctx > 0 ? o->n_ctx : m->config.n_ctx;
     const bool lengthened = m->config.rope_n_ctx_original > 0 && n_ctx > m->config.rope_n_ctx_original;
     r->divisor = m->rope_divisor[lengthened ? 1 : 0];
@@ -94,15 +94,14 @@ static geodec_status run_tokens(const geodec_reference *r, const int32_t *token,
     const geodec_model_config *c = &r->model->config;
     const int64_t size = n * c->d_model, used = c->n_expert_used;
     geodec__ref_tape tape = {0};
+    geodec__ref_beside beside = {0};
     double *entry = NULL;
     GEODEC_TRY(geodec_reference_embed(r, token, n, x, err));
     GEODEC_TRY(geodec__reference_spread(r, n, x, err));
     GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
-    if (c->embed_added) {
-        GEODEC_NEW(entry, size);
-        memcpy(entry, x, (size_t)size * sizeof *x);
-        tape.entry = entry;
-    }
+    GEODEC_NEW(entry, size);
+    memcpy(entry, x, (size_t)size * sizeof *x);
+    GEODEC_TRY(geodec__reference_beside_at(&tape, 0, c->n_layer, token, entry, &beside, err));
     if (trace && trace->state) memcpy(trace->state, x, (size_t)size * sizeof *x);
     for (int32_t l = 0; l < c->n_layer; l++) {
         GEODEC_TRY(geodec__reference_block(&tape, l, x, err));
@@ -123,6 +122,7 @@ static geodec_status run_tokens(const geodec_reference *r, const int32_t *token,
     }
 done:
     geodec__reference_tape_destroy(&tape);
+    geodec__reference_beside_destroy(&beside);
     geodec_mem_free(entry);
     return st;
 }

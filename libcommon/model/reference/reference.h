@@ -40,6 +40,10 @@
  * multiplies cosines and sines; table 1 (gemma3's sliding layers) has rope_base_local, rope_dim_local, and none of the
  * factors.
  *
+ * Blocks may read the keys and values of an earlier one. With d_inputs = P a block has an input beside the stream,
+ * which is added at its end, before the stream is scaled: x += N(V2 (A(V1 x) * e)), e = (sqrt(P) E_l + N(U x0 /
+ * sqrt(d_model))) / sqrt(2), with E_l a row of the token and x0 the stream at boundary 0.
+ *
  * A recurrent layer has, in place of attention or beside it, one of the parts of session/recurrent_internal.h: W out(z)
  * with z = N(x). A layer may have one half alone. Not here yet: of recurrent models, attention with gates or without
  * rotations, and feed-forwards without gates or with biases; decay recurrences.
@@ -48,6 +52,8 @@
  * derivative through the weights of the chosen ones is included. So is that through the embedding that is added in
  * every block; F from a boundary between the blocks of such a model is refused (GEODEC_UNSUPPORTED), for the stream
  * there does not determine it; and so is that of a residual of several streams, of which the boundary has the first.
+ * Where blocks have inputs of their own, those of F(0, ..) move with the stream at boundary 0; from a later boundary on
+ * they are constant, those of the text, as are the keys of blocks before it.
  *
  * Same bytes for any number of threads. The value of a row may differ in its last bits between calls with other n or k,
  * because matrix products are cut into blocks of rows. Keep BLAS on one thread (geodec_linalg_init).
@@ -70,6 +76,10 @@ typedef struct geodec_reference_options {
     geodec_pool *pool; /* NULL = caller's thread; must outlive the reference */
     int32_t n_ctx;     /* the context of the session it is compared with (0 = the model's); matters for long-rope's two
                         * tables only */
+    const int32_t
+        *token; /* [n_token] the text whose rows geodec_reference_run and _linearise get; borrowed. Needed where
+                 * blocks have inputs of their own, or read keys of blocks before `from`; NULL: unknown */
+    int64_t n_token;
 } geodec_reference_options;
 
 /* m must outlive the reference; o NULL = all defaults. GEODEC_UNSUPPORTED for recurrent layers, weights that are

@@ -174,6 +174,11 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
     const int64_t wide = geodec__max(used * c->d_ff_adjugate, geodec__max(c->d_ff_dense, c->d_ff_shared));
     BUFFER(hidden, n * geodec__max(c->d_ff, wide));
     BUFFER(ffn_out, n * d);
+    if (c->d_inputs > 0) {
+        BUFFER(input, n * c->d_inputs);
+        BUFFER(input_gate, n * c->d_inputs);
+        BUFFER(input_out, n * d);
+    }
     if (p.experts) {
         BUFFER(prob, n * c->n_expert);
         BANK(experts, c->n_expert, used, 1);

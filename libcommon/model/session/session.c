@@ -27,10 +27,10 @@ done:
 
 /* Width of the dense networks of a mixture; 0: none. */
 static int64_t dense_width(const geodec_model_config *c) { return geodec__max(c->d_ff_dense, c->d_ff_shared); }
-/* Columns of the widest small matrix of a layer. */
-static int64_t small_width(const geodec_model_config *c) { return geodec__max(c->d_inputs, c->laurel_rank); }
 /* Of the experts, and of networks without any. */
 static int64_t expert_width(const geodec_model_config *c) { return geodec__max(c->d_ff, c->d_ff_adjugate); }
+/* Columns of the widest small matrix of a layer. */
+static int64_t small_width(const geodec_model_config *c) { return geodec__max(c->d_inputs, c->laurel_rank); }
 
 /* Numbers of the queries of the widest layer. */
 static int64_t widest_query(const geodec_model *m)

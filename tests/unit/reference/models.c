@@ -30,6 +30,7 @@ typedef struct description {
     int32_t window, full_every; /* layers i with (i + 1) % full_every != 0 have the window and, with a local base, table
                                  * 1 */
     int32_t local_kv_heads, local_dim; /* of the layers with the window; 0: as the others */
+    int32_t shared_keys;               /* so many last layers read the keys of the last before them with their window */
     int32_t still_every;               /* layers i with (i + 1) % still_every = 0 do not rotate */
 } description;
 
@@ -176,18 +177,31 @@ static const description kinds[MODEL_KINDS] = {
      .local_dim = 6,
      .window = 5,
      .full_every = 3},
-    {.name = "experts chosen from the block's input, parallel halves",
-     .config = {SIZES(2, 24, 4, 2, 8, 20, 50), .n_expert = 6, .n_expert_used = 2, .route_raw = true, .parallel = true,
-                .activation = GEODEC_RELU, .layer_norm = true, .rope_pairs = GEODEC_ROPE_HALVES}},
-    {.name = "three streams, a path beside attention, cut gates",
-     .config = {SIZES(3, 24, 4, 2, 8, 40, 50), .n_streams = 3, .laurel_rank = 5, .activation = GEODEC_GELU_TANH,
-                .attn_scale = 1, .final_softcap = 3, .rope_pairs = GEODEC_ROPE_HALVES},
+    {.name = "inputs of each layer, keys of earlier layers, a scaled stream",
+     .config = {SIZES(6, 24, 4, 2, 8, 40, 50), .rope_base_local = 100, .rope_dim_local = 6, .d_inputs = 5,
+                .activation = GEODEC_GELU_TANH, .embed_scale = 4.9f, .rope_pairs = GEODEC_ROPE_HALVES},
      .post_norms = true,
      .qk_norm = true,
      .v_norm = true,
-     .cut_at = 0.5f, /* from which no gate is as near as a step of the differences */
+     .stream_scale = 0.8f,
+     .local_kv_heads = 1,
+     .local_dim = 6,
      .window = 5,
-     .full_every = 3},
+     .full_every = 3,
+     .shared_keys = 3},
+    {.name = "experts chosen from the block's input, parallel halves",
+     .config = {SIZES(2, 24, 4, 2, 8, 20, 50), .n_expert = 6, .n_expert_used = 2, .route_raw = true, .parallel = true,
+                .activation = GEODEC_RELU, .layer_norm = true, .rope_pairs = GEODEC_ROPE_HALVES}},
+    {.name = "three streams, a path beside attention, cut gates, inputs of each layer, keys of earlier layers",
+     .config = {SIZES(5, 24, 4, 2, 8, 40, 50), .n_streams = 3, .laurel_rank = 5, .d_inputs = 6, .embed_scale = 4.9f,
+                .activation = GEODEC_GELU_TANH, .attn_scale = 1, .final_softcap = 3, .rope_pairs = GEODEC_ROPE_HALVES},
+     .post_norms = true,
+     .qk_norm = true,
+     .v_norm = true,
+     .cut_at = 0.5f,
+     .window = 5,
+     .full_every = 3,
+     .shared_keys = 2},
     {.name = "latent vectors, of queries too, limited networks, temperature",
      .config = {SIZES_ROTATED(2, 24, 4, 1, 16, 4, 20, 50), .d_latent = 12, .d_latent_query = 9, .d_latent_key = 5,
                 .d_latent_value = 7, .attn_scale = 0.3, .temperature = 0.3, .temperature_length = 5, .n_expert = 5,
@@ -365,7 +379,10 @@ static void add_streams(owner *o, const description *k, geodec__layer *l)
     l->laurel_in = matrix(o, d, rank, 1);
     l->laurel_out = matrix(o, rank, d, 1);
     l->laurel_norm = norm(o, k, d, 0.5);
+    l->input_scale = vector(o, d, 1, 0.2);
 }
+
+static bool slides(const description *k, int32_t i) { return k->full_every && (i + 1) % k->full_every != 0; }
 
 static geodec__layer layer(owner *o, const description *k, int32_t i)
 {
@@ -378,7 +395,7 @@ static geodec__layer layer(owner *o, const description *k, int32_t i)
                        .v_dim = c->head_dim,
                        .d_ff = c->n_expert > 0 ? c->d_ff_dense : c->d_ff,
                        .kv_layer = i};
-    if (k->local_dim > 0 && (i + 1) % k->full_every != 0) {
+    if (k->local_dim > 0 && slides(k, i)) {
         l.n_kv_head = k->local_kv_heads;
         l.head_dim = l.v_dim = k->local_dim;
     }
@@ -393,9 +410,22 @@ static geodec__layer layer(owner *o, const description *k, int32_t i)
     l.cut_at = k->cut_at;
     l.limit = k->limit;
     l.expert_limit = 0.9f * k->limit;
-    if (k->full_every && (i + 1) % k->full_every != 0) {
+    if (slides(k, i)) {
         l.window = k->window;
         l.rope = c->rope_base_local != 0;
+    }
+    for (int32_t own = c->n_layer - k->shared_keys; i >= own; own--) {
+        l.kv_layer = own - 1;
+        if (slides(k, own - 1) == slides(k, i)) break;
+    }
+    if (l.kv_layer != i) {
+        l.k = l.v = (geodec__matrix){0};
+        l.k_norm = l.v_norm = (geodec__norm){0};
+    }
+    if (c->d_inputs > 0) {
+        l.input_gate = matrix(o, c->d_model, c->d_inputs, 1);
+        l.input_out = matrix(o, c->d_inputs, c->d_model, 1);
+        l.input_norm = norm(o, k, c->d_model, 0.5);
     }
     if (k->still_every && (i + 1) % k->still_every == 0) l.rope = -1;
     return l;
@@ -417,6 +447,12 @@ geodec_model *models_create(int kind)
     m->embedding = matrix(o, m->config.d_model, m->config.n_vocab, 1);
     m->head = m->config.tied ? m->embedding : matrix(o, m->config.d_model, m->config.n_vocab, 1);
     if (k->embed_norm) m->embed_norm = norm(o, k, m->config.d_model, 1);
+    if (k->config.d_inputs > 0) {
+        const int64_t all = (int64_t)m->config.n_layer * m->config.d_inputs;
+        m->inputs.table = matrix(o, all, m->config.n_vocab, 1);
+        m->inputs.project = matrix(o, m->config.d_model, all, 1);
+        m->inputs.norm = norm_of_parts(o, k, all, m->config.d_inputs, false, 1);
+    }
     if (k->positions) m->positions = matrix(o, m->config.d_model, m->config.n_ctx, 1);
     if (k->head_bias) m->head_bias = vector(o, m->config.n_vocab, 0, 0.5);
     if (m->config.n_streams > 0) {

@@ -6,7 +6,7 @@
 #include "session/weights_internal.h"
 
 enum {
-    MODEL_STREAMS = 27, /* with a residual of several streams */
+    MODEL_STREAMS = 28, /* with a residual of several streams */
     MODEL_LATENT,       /* those from here on have attention from latent vectors */
     MODEL_KINDS = MODEL_LATENT + 2
 };

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TOKENS = 256, PATH_BYTES = 4096, LEAST_FILES = 100 /* that had their reference when this was written */ };
+enum { MOST_TOKENS = 256, PATH_BYTES = 4096, LEAST_FILES = 103 /* that had their reference when this was written */ };
 
 /* NAME.gguf becomes NAME and the ending. */
 static const char *beside(const char *path, const char *ending)
@@ -84,7 +84,32 @@ static double state_difference(const double *session, const double *want, int32_
  * session from the peer alone. */
 typedef struct differences {
     double peer, golden, session, state;
+    double peer_bar, session_bar; /* what rounding allows */
 } differences;
+
+/* 1e-4 is where the peer's rounding to float32 ends and another formula begins; the session rounds to float32 too, and
+ * its bar is relative to the largest logit of the text, as in test_forward.c. Where one rounding of the embedding moves
+ * logits further than that, the many of a pass do: up to 5 times as far where gates are cut (gemma3n), which move them
+ * by 1e-3, and by 1e-5 at most in all other models. */
+static const double peer_bar = 1e-4, session_bar = 1e-5, roundings = 8;
+
+/* Every number of the embedding changes by 1e-7 of itself at most: about a rounding to float32. */
+static double moved_by_rounding(const geodec_reference *r, const int32_t *token, int32_t n, int64_t size,
+                                const double *logits)
+{
+    const geodec_model_config *c = geodec_model_configuration(geodec_reference_model(r));
+    geodec_err err = {0};
+    double *x = geodec_mem_new((int64_t)n * c->d_model, sizeof *x), *y = geodec_mem_new(size, sizeof *y);
+    double *u = check_random((int64_t)n * c->d_model, 5);
+    test_ok(geodec_reference_embed(r, token, n, x, &err), &err);
+    for (int64_t i = 0; i < (int64_t)n * c->d_model; i++) x[i] *= 1 + 1e-7 * tanh(u[i]);
+    test_ok(geodec_reference_run(r, 0, c->n_layer + 1, n, x, NULL, y, &err), &err);
+    const double moved = test_max_abs_diff(y, logits, size);
+    geodec_mem_free(x);
+    geodec_mem_free(y);
+    geodec_mem_free(u);
+    return moved;
+}
 
 static differences compare(const char *path, const geodec_model *m, const geodec_reference *r)
 {
@@ -97,11 +122,14 @@ static differences compare(const char *path, const geodec_model *m, const geodec
     const int64_t states = (int64_t)n * boundaries * width;
     double *want = read_logits(path, size), *logits = geodec_mem_new(size, sizeof *logits),
            *state = geodec_mem_new(states, sizeof *state), *session = session_rows(m, token, n, size, states);
-    differences d = {.peer = test_max_abs_diff(session, want, size)};
+    differences d = {.peer = test_max_abs_diff(session, want, size), .peer_bar = peer_bar};
     if (r) {
         test_ok(geodec_reference_forward(r, token, n, &(geodec_reference_trace){.state = state}, logits, &err), &err);
+        const double moved = moved_by_rounding(r, token, n, size, logits), most = test_max_abs(logits, size);
+        d.peer_bar = fmax(peer_bar, roundings * moved);
+        d.session_bar = fmax(session_bar, roundings * moved / most);
         d.golden = test_max_abs_diff(logits, want, size);
-        d.session = test_max_abs_diff(session, logits, size) / test_max_abs(logits, size);
+        d.session = test_max_abs_diff(session, logits, size) / most;
         d.state = state_difference(session + size, state, boundaries, (int64_t)n * width);
     }
     GEODEC_FREE(want, logits, state, session);
@@ -138,9 +166,6 @@ static double other_epsilon(const char *path)
     return d;
 }
 
-/* 1e-4, but for the cuts of gates of gemma3n, which multiply rounding (docs/manual/architectures.md). */
-static double bar_of(const char *name) { return strcmp(name, "gemma3n.gguf") == 0 ? 1e-2 : 1e-4; }
-
 /* What is done with a model, and what it found. */
 typedef struct visit {
     void (*fn)(struct visit *v, const char *path, const char *name, const geodec_model *m, const geodec_reference *r);
@@ -165,7 +190,9 @@ static void visit_file(visit *v, const char *path)
         (void)fprintf(stderr, "%s does not open: %.100s\n", name, err.frame[0].text);
         return;
     }
-    const geodec_status st = geodec_reference_create(m, NULL, &r, &err);
+    int32_t token[MOST_TOKENS];
+    const geodec_reference_options o = {.token = token, .n_token = read_tokens(path, token)};
+    const geodec_status st = geodec_reference_create(m, &o, &r, &err);
     if (st == GEODEC_UNSUPPORTED)
         (void)fprintf(stderr, "%s has no reference: %s\n", name, err.frame[0].text);
     else
@@ -190,21 +217,19 @@ static void visit_all(visit *v)
     cr_assert_geq(v->models, LEAST_FILES);
 }
 
-/* 1e-4 is where the peer's rounding to float32 ends and another formula begins; the session rounds to float32 too, and
- * its bar is relative to the largest logit of the text, as in test_forward.c. */
 static void check_logits(visit *v, const char *path, const char *name, const geodec_model *m, const geodec_reference *r)
 {
     const differences d = compare(path, m, r);
     const double control = other_epsilon(path);
     (void)fprintf(stderr, "row\tlogits\t%s\t%.1e\t%.1e\n", name, d.peer, control);
     if (r) (void)fprintf(stderr, "row\treference\t%s\t%.1e\t%.1e\t%.1e\n", name, d.golden, d.session, d.state);
-    cr_expect(d.session < 1e-5, "%s: session and reference differ by %g", name, d.session);
-    cr_expect(d.state < 1e-5, "%s: states of session and reference differ by %g", name, d.state);
+    cr_expect(!r || d.session < d.session_bar, "%s: session and reference differ by %g", name, d.session);
+    cr_expect(!r || d.state < d.session_bar, "%s: states of session and reference differ by %g", name, d.state);
     v->session = fmax(v->session, d.session);
     v->state = fmax(v->state, d.state);
     cr_expect(control > 1e-3 && control > 1000 * d.peer, "%s: another epsilon changes the logits by %g", name, control);
-    cr_expect(d.peer < bar_of(name), "%s: session and peer differ by %g", name, d.peer);
-    cr_expect(d.golden < bar_of(name), "%s: reference and peer differ by %g", name, d.golden);
+    cr_expect(d.peer < d.peer_bar, "%s: session and peer differ by %g", name, d.peer);
+    cr_expect(d.golden < d.peer_bar, "%s: reference and peer differ by %g", name, d.golden);
     v->peer = fmax(v->peer, d.peer);
     v->golden = fmax(v->golden, d.golden);
 }
