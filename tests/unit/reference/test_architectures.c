@@ -108,15 +108,17 @@ static void visit_file(visit *v, const char *path)
         (void)fprintf(stderr, "%s does not open: %.100s\n", name, err.frame[0].text);
         return;
     }
-    int32_t token[MOST_TOKENS];
-    const geodec_reference_options o = {.token = token, .n_token = read_tokens(path, token)};
-    const geodec_status st = geodec_reference_create(m, &o, &r, &err);
+    const geodec_status st = geodec_reference_create(m, NULL, &r, &err);
     if (st == GEODEC_UNSUPPORTED) { /* recurrent layers */
         (void)fprintf(stderr, "%s is skipped: %s\n", name, err.frame[0].text);
     } else {
+        int32_t token[MOST_TOKENS];
+        geodec_reference *of_text = NULL;
         test_ok(st, &err);
-        v->fn(v, path, name, m, r);
+        test_ok(geodec_reference_of_text(r, token, read_tokens(path, token), &of_text, &err), &err);
+        v->fn(v, path, name, m, of_text);
         v->models++;
+        geodec_reference_destroy(of_text);
     }
     geodec_reference_destroy(r);
     geodec_model_close(m);
