@@ -28,14 +28,24 @@ geodec_status geodec_reference_create(const geodec_model *m, const geodec_refere
     GEODEC_NEW(r, 1);
     r->model = m;
     r->pool = o ? o->pool : NULL;
-    if (o && o->token) {
-        r->token = o->token;
-        r->n_token = o->n_token;
-    }
     const int32_t n_ctx = o && o->n_ctx > 0 ? o->n_ctx : m->config.n_ctx;
     const bool lengthened = m->config.rope_n_ctx_original > 0 && n_ctx > m->config.rope_n_ctx_original;
     r->divisor = m->rope_divisor[lengthened ? 1 : 0];
     *out = r;
+done:
+    return st;
+}
+
+geodec_status geodec_reference_of_text(const geodec_reference *r, const int32_t *token, int64_t n,
+                                       geodec_reference **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_reference *own = NULL;
+    GEODEC_NEW(own, 1);
+    *own = *r;
+    own->token = token;
+    own->n_token = n;
+    *out = own;
 done:
     return st;
 }

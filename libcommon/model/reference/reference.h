@@ -76,10 +76,6 @@ typedef struct geodec_reference_options {
     geodec_pool *pool; /* NULL = caller's thread; must outlive the reference */
     int32_t n_ctx;     /* the context of the session it is compared with (0 = the model's); matters for long-rope's two
                         * tables only */
-    const int32_t
-        *token; /* [n_token] the text whose rows geodec_reference_run and _linearise get; borrowed. Needed where
-                 * blocks have inputs of their own, or read keys of blocks before `from`; NULL: unknown */
-    int64_t n_token;
 } geodec_reference_options;
 
 /* m must outlive the reference; o NULL = all defaults. GEODEC_UNSUPPORTED for recurrent layers, weights that are
@@ -87,6 +83,10 @@ typedef struct geodec_reference_options {
 geodec_status geodec_reference_create(const geodec_model *m, const geodec_reference_options *o, geodec_reference **out,
                                       geodec_err *err) GEODEC_MUST_USE;
 void geodec_reference_destroy(geodec_reference *r); /* NULL ok */
+/* The same for one text of n tokens, which is borrowed: the maps below are then of its first rows. Models whose blocks
+ * have inputs of their own, or read keys of blocks before `from`, need it. r may be destroyed before. */
+geodec_status geodec_reference_of_text(const geodec_reference *r, const int32_t *token, int64_t n,
+                                       geodec_reference **out, geodec_err *err) GEODEC_MUST_USE;
 const geodec_model *geodec_reference_model(const geodec_reference *r);
 /* Values of a row at a boundary: d_model, or n_vocab at n_layer + 1. */
 int64_t geodec_reference_width(const geodec_reference *r, int32_t boundary);

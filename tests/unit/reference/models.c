@@ -158,6 +158,9 @@ static const description kinds[MODEL_KINDS] = {
      .expert_norm = true,
      .window = 5,
      .full_every = 3},
+    {.name = "experts chosen from the block's input, parallel halves",
+     .config = {SIZES(2, 24, 4, 2, 8, 20, 50), .n_expert = 6, .n_expert_used = 2, .route_raw = true, .parallel = true,
+                .activation = GEODEC_RELU, .layer_norm = true, .rope_pairs = GEODEC_ROPE_HALVES}},
     {.name = "adjugate experts of groups of three, fewer than are chosen",
      .config = {SIZES(2, 24, 4, 2, 8, 20, 50), .n_expert = 6, .n_expert_used = 4, .adjugate_group = 3,
                 .d_ff_adjugate = 27, .adjugate_scale = 0.6f, .rope_pairs = GEODEC_ROPE_HALVES}},
@@ -189,9 +192,6 @@ static const description kinds[MODEL_KINDS] = {
      .window = 5,
      .full_every = 3,
      .shared_keys = 3},
-    {.name = "experts chosen from the block's input, parallel halves",
-     .config = {SIZES(2, 24, 4, 2, 8, 20, 50), .n_expert = 6, .n_expert_used = 2, .route_raw = true, .parallel = true,
-                .activation = GEODEC_RELU, .layer_norm = true, .rope_pairs = GEODEC_ROPE_HALVES}},
     {.name = "three streams, a path beside attention, cut gates, inputs of each layer, keys of earlier layers",
      .config = {SIZES(5, 24, 4, 2, 8, 40, 50), .n_streams = 3, .laurel_rank = 5, .d_inputs = 6, .embed_scale = 4.9f,
                 .activation = GEODEC_GELU_TANH, .attn_scale = 1, .final_softcap = 3, .rope_pairs = GEODEC_ROPE_HALVES},
@@ -485,6 +485,16 @@ bool models_start_at(const geodec_model *m, int32_t boundary)
 {
     const bool alone = !m->config.embed_added && m->config.n_streams == 0;
     return alone || boundary == 0 || boundary == m->config.n_layer;
+}
+
+geodec_reference *models_reference(const geodec_model *m, const int32_t *token, int64_t n)
+{
+    geodec_err err = {0};
+    geodec_reference *any = NULL, *own = NULL;
+    test_ok(geodec_reference_create(m, NULL, &any, &err), &err);
+    test_ok(geodec_reference_of_text(any, token, n, &own, &err), &err);
+    geodec_reference_destroy(any);
+    return own;
 }
 
 void models_tokens(const geodec_model *m, int32_t *token, int64_t n)

@@ -190,13 +190,17 @@ static void visit_file(visit *v, const char *path)
         (void)fprintf(stderr, "%s does not open: %.100s\n", name, err.frame[0].text);
         return;
     }
-    int32_t token[MOST_TOKENS];
-    const geodec_reference_options o = {.token = token, .n_token = read_tokens(path, token)};
-    const geodec_status st = geodec_reference_create(m, &o, &r, &err);
-    if (st == GEODEC_UNSUPPORTED)
+    const geodec_status st = geodec_reference_create(m, NULL, &r, &err);
+    if (st == GEODEC_UNSUPPORTED) {
         (void)fprintf(stderr, "%s has no reference: %s\n", name, err.frame[0].text);
-    else
+    } else {
+        int32_t token[MOST_TOKENS];
+        geodec_reference *of_text = NULL;
         test_ok(st, &err);
+        test_ok(geodec_reference_of_text(r, token, read_tokens(path, token), &of_text, &err), &err);
+        geodec_reference_destroy(r);
+        r = of_text;
+    }
     if (r || v->all) v->fn(v, path, name, m, r);
     v->models += r != NULL;
     geodec_reference_destroy(r);

@@ -65,8 +65,10 @@ static fixture open_fixture(int kind, geodec_pool *pool)
     geodec_linalg_init();
     f.token = geodec_mem_new(LENGTH, sizeof *f.token);
     models_tokens(f.m, f.token, LENGTH);
-    const geodec_reference_options o = {.pool = pool, .token = f.token, .n_token = LENGTH};
-    test_ok(geodec_reference_create(f.m, &o, &f.r, &err), &err);
+    geodec_reference *any = NULL;
+    test_ok(geodec_reference_create(f.m, &(geodec_reference_options){.pool = pool}, &any, &err), &err);
+    test_ok(geodec_reference_of_text(any, f.token, LENGTH, &f.r, &err), &err);
+    geodec_reference_destroy(any);
     f.state = geodec_mem_new((int64_t)(c->n_layer + 1) * LENGTH * c->d_model, sizeof *f.state);
     f.logits = geodec_mem_new((int64_t)LENGTH * c->n_vocab, sizeof *f.logits);
     const geodec_reference_trace trace = {.state = f.state};
@@ -482,7 +484,7 @@ Test(reference_derivatives, refuses_to_start_where_one_stream_is_not_enough)
  * known, unless no block is evaluated. */
 Test(reference_derivatives, inputs_of_blocks_need_the_text)
 {
-    enum { INPUTS = 26 };
+    enum { INPUTS = 27 };
     fixture f = open_fixture(INPUTS, NULL);
     geodec_err err = {0};
     geodec_reference *r = NULL;
@@ -536,7 +538,7 @@ static void out_of_memory(int kind)
 
 Test(reference_derivatives, without_memory)
 {
-    enum { QWEN3MOE = 9, GATES = 17, EMBEDDING_ADDED = 19, OWN_INPUT = 22, ADJUGATE, MIXTURE_NORMS, INPUTS = 26, RAW };
+    enum { QWEN3MOE = 9, GATES = 17, EMBEDDING_ADDED = 19, OWN_INPUT = 22, RAW, ADJUGATE, MIXTURE_NORMS, INPUTS = 27 };
     static const int kinds[] = {QWEN3MOE, GATES, EMBEDDING_ADDED, OWN_INPUT, ADJUGATE, MIXTURE_NORMS, INPUTS, RAW};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) out_of_memory(kinds[i]);
 }
