@@ -66,3 +66,10 @@ decode() { "$bin/geodec-decode" -q --model "$folder/$name.gguf" --artifacts none
         done
     done
 }
+
+@test "residual profiles of layers that have one half alone" {
+    run --separate-stderr "$bin/geodec-residual" -q --model "$folder/nemotron_h.gguf" "$tmp/text"
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -gt 3 ]
+    [ -z "$stderr" ]
+}

@@ -124,15 +124,20 @@ static double standard_error(const work *k, int what, int32_t layer, double mean
     return n > 1 ? sqrt(n / (n - 1) * square) / tokens : (double)NAN;
 }
 
+/* Layers of some models have one half alone: the other adds nothing, and is no point of the line. */
+static bool has_half(const work *k, int what, int32_t layer) { return total(k, k->sum, what, layer, NULL) > 0; }
+
 static geodec_status fit_line(const work *k, int what, const int64_t *index, geodec_stats_line *line, double *x,
                               double *y, geodec_err *err)
 {
     const double tokens = tokens_of(k, index);
+    int32_t n = 0;
     for (int32_t l = 1; l <= k->n_layer; l++) {
-        x[l - 1] = log(l);
-        y[l - 1] = log(total(k, k->sum, what, l, index) / tokens);
+        if (!has_half(k, what, l)) continue;
+        x[n] = log(l);
+        y[n++] = log(total(k, k->sum, what, l, index) / tokens);
     }
-    return geodec_stats_fit_line(k->n_layer, x, y, NULL, line, err);
+    return geodec_stats_fit_line(n, x, y, NULL, line, err);
 }
 
 static geodec_status fit(const work *k, int what, const geodec_residual_options *o, geodec_residual_fit *out,
@@ -144,7 +149,9 @@ static geodec_status fit(const work *k, int what, const geodec_residual_options 
     geodec_stats_line line;
     const double none = (double)NAN;
     *out = (geodec_residual_fit){{none, none, none}, none, none};
-    if (k->n_layer < 3) goto done;
+    int32_t points = 0;
+    for (int32_t l = 1; l <= k->n_layer; l++) points += has_half(k, what, l);
+    if (points < 3) goto done;
     GEODEC_NEW_EACH(k->n_layer, x, y);
     GEODEC_NEW(slope, o->replicates + 1);
     GEODEC_NEW(index, k->windows);

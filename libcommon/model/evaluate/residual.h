@@ -42,7 +42,7 @@ typedef struct geodec_residual_layer {
 } geodec_residual_layer;
 
 typedef struct geodec_residual_fit {
-    geodec_estimate exponent; /* NaN with fewer than 3 layers */
+    geodec_estimate exponent; /* NaN with fewer than 3 layers that have the half */
     double scatter_se, r2;
 } geodec_residual_fit;
 

@@ -249,19 +249,19 @@ static geodec_status bind_gate_up(geodec__binder *b, int32_t layer, int64_t cols
 static geodec_status bind_routed(geodec__binder *b, int32_t i, int64_t d, int64_t f, geodec__layer *l)
 {
     geodec_err *err = b->err;
-    if (b->store) {
+    if (b->store) { /* without the vectors, which are resident */
         GEODEC_PASS(bind_described(b, i, 0, d, f, &l->gate));
         GEODEC_PASS(bind_described(b, i, 1, d, f, &l->up));
         GEODEC_PASS(bind_described(b, i, 2, f, d, &l->down));
-        return GEODEC_OK;
-    }
-    if (geodec__bind_find(b, i, fused_experts)) {
-        GEODEC_PASS(bind_gate_up(b, i, d, f, l));
     } else {
-        GEODEC_PASS(bind_experts(b, i, "ffn_gate", d, f, &l->gate));
-        GEODEC_PASS(bind_experts(b, i, "ffn_up", d, f, &l->up));
+        if (geodec__bind_find(b, i, fused_experts)) {
+            GEODEC_PASS(bind_gate_up(b, i, d, f, l));
+        } else {
+            GEODEC_PASS(bind_experts(b, i, "ffn_gate", d, f, &l->gate));
+            GEODEC_PASS(bind_experts(b, i, "ffn_up", d, f, &l->up));
+        }
+        GEODEC_PASS(bind_experts(b, i, "ffn_down", f, d, &l->down));
     }
-    GEODEC_PASS(bind_experts(b, i, "ffn_down", f, d, &l->down));
     const int64_t e = b->c->n_expert;
     GEODEC_PASS(geodec__bind_rows(b, geodec__bind_presence(b->arch, "ffn_gate_exps.bias"), i, "ffn_gate_exps.bias", f,
                                   e, &l->gate_bias));
@@ -586,7 +586,7 @@ static geodec_status new_layers(geodec_model *m, geodec_err *err)
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &m->config;
     const geodec_gguf_tensor *embedding = geodec_gguf_find(m->gguf, "token_embd.weight");
-    const int64_t least = geodec__arch_find(c->arch)->mixer != GEODEC__MIXER_NONE ? 3 : 6; /* tensors of a block */
+    const int64_t least = 3; /* tensors of a block; those of a store lack the experts */
     if (geodec_gguf_n_tensors(m->gguf) < 2 + least * (int64_t)c->n_layer)
         GEODEC_THROW(GEODEC_FORMAT, "key '%s.block_count': %d blocks need more than the %lld tensors present", c->arch,
                      c->n_layer, (long long)geodec_gguf_n_tensors(m->gguf));

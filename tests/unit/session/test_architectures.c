@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TOKENS = 40, PATH_BYTES = 4096, LEAST_FILES = 103 /* that opened when this was written */ };
+enum { TOKENS = 64, PATH_BYTES = 4096, LEAST_FILES = 105 /* that opened when this was written */ };
 
 /* How the tokens of a text are run. */
 typedef struct way {
@@ -32,9 +32,10 @@ static const way ways[] = {
     {"saved", 10, GEODEC_ISA_AUTO, 1, .saved = 20},   {"saved, trees", 5, GEODEC_ISA_AUTO, 1, true, .saved = 25},
 };
 
-static const int32_t text[TOKENS] = {3,  17,  99,  250, 4,   61, 5,   300, 12, 13, 200, 7,  7,   31,
-                                     64, 128, 256, 9,   80,  22, 111, 60,  2,  19, 83,  41, 310, 6,
-                                     90, 150, 33,  45,  201, 8,  310, 77,  14, 26, 5,   39};
+static const int32_t text[TOKENS] = {3,   17,  99,  250, 4,   61,  5,   300, 12,  13,  200, 7,   7,   31,  64,  128,
+                                     256, 9,   80,  22,  111, 60,  2,   19,  83,  41,  310, 6,   90,  150, 33,  45,
+                                     201, 8,   310, 77,  14,  26,  5,   39,  123, 305, 280, 68,  191, 311, 244, 299,
+                                     35,  312, 8,   242, 134, 284, 121, 100, 242, 278, 283, 245, 205, 79,  120, 79};
 
 /* A branch of other tokens before and behind each token of the text; the text's rows are compared, and kept. */
 static void run_tree(geodec_session *s, const int32_t *token, int32_t n, int64_t vocab, float *out)
@@ -233,9 +234,11 @@ static bool has(const geodec_model *m, const part *p)
 
 /* ---- the comparison ---------------------------------------------------------------------------------------------- */
 
-static int check_file(const char *path)
+/* turn: another size of passes, 1 to 64, in each file. */
+static int check_file(const char *path, int32_t turn)
 {
     static const way alone = {"alone", 1, GEODEC_ISA_AUTO, 1, false};
+    const way turned = {"chunks in turn", 1 + 7 * turn % TOKENS, GEODEC_ISA_AUTO, 1 + turn % 3, false};
     const char *name = strrchr(path, '/') + 1;
     char line[512];
     geodec_err err = {0};
@@ -249,11 +252,12 @@ static int check_file(const char *path)
     static const geodec_kv_type types[] = {GEODEC_KV_F32, GEODEC_KV_Q8_0};
     for (int t = 0; t < 2; t++) {
         float *want = run(m, &alone, types[t], vocab);
-        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-            if (!geodec_kernels_isa_available(ways[i].isa)) continue;
-            float *got = run(m, &ways[i], types[t], vocab);
+        for (size_t i = 0; i <= sizeof ways / sizeof *ways; i++) {
+            const way *w = i < sizeof ways / sizeof *ways ? &ways[i] : &turned;
+            if (!geodec_kernels_isa_available(w->isa)) continue;
+            float *got = run(m, w, types[t], vocab);
             const bool same = memcmp(want, got, (size_t)(TOKENS * vocab) * sizeof *got) == 0;
-            cr_expect(same, "%s, cache %d: %s differs", name, t, ways[i].name);
+            cr_expect(same, "%s, cache %d: %s (%d rows) differs", name, t, w->name, w->chunk);
             compared++;
             differ += !same;
             geodec_mem_free(got);
@@ -274,13 +278,13 @@ Test(model_architectures, bits_do_not_depend_on_batch_tree_threads_or_isa, .time
     int models = 0;
     (void)snprintf(pattern, sizeof pattern, "%s/*.gguf", test_shared("golden/arch"));
     cr_assert_eq(glob(pattern, 0, NULL, &found), 0, "no models");
-    for (size_t i = 0; i < found.gl_pathc; i++) models += check_file(found.gl_pathv[i]);
+    for (size_t i = 0; i < found.gl_pathc; i++) models += check_file(found.gl_pathv[i], (int32_t)i);
     globfree(&found);
     (void)fprintf(stderr, "%d models\n", models);
     cr_assert_geq(models, LEAST_FILES);
 }
 
-/* A control: the first of 40 tokens shows in the bits of the last. */
+/* A control: the first of 64 tokens shows in the bits of the last. */
 Test(model_architectures, bits_depend_on_every_token)
 {
     geodec_err err = {0};

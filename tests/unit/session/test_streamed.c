@@ -448,8 +448,8 @@ Test(streamed, other_mixtures)
 }
 
 /* Every mixture of golden/arch with as few slots as a stream takes: biases and scales of experts, weights of inputs,
- * inputs of their own, merged matrices, routers that read another row, recurrent layers. Policies and predictors take
- * turns. */
+ * inputs of their own, merged matrices, routers that read another row, recurrent layers. From the file and from a
+ * store. Policies and predictors take turns. */
 Test(streamed, mixtures_of_every_architecture, .timeout = 600)
 {
     char pattern[4096];
@@ -471,8 +471,10 @@ Test(streamed, mixtures_of_every_architecture, .timeout = 600)
             const geodec_arithmetic arithmetic = a ? GEODEC_FAST : GEODEC_EXACT;
             const geodec_session_options so = session_of(arithmetic, NULL);
             float *resident = logits_of(m, &so);
-            for (int k = 0; k < 3; k++, turn++)
-                compare(found.gl_pathv[i], arithmetic, k ? pool : NULL,
+            const char *store = test_tmp("architecture.experts");
+            test_ok(geodec_store_build(m, arithmetic, store, pool, NULL, &err), &err);
+            for (int k = 0; k < 4; k++, turn++)
+                compare(k < 3 ? found.gl_pathv[i] : store, arithmetic, k ? pool : NULL,
                         &(geodec_streaming){.slots = 2 * c.n_expert_used + 2,
                                             .eviction = (geodec_eviction)(turn % GEODEC_EVICTION_BELADY),
                                             .lookahead = (geodec_lookahead)(turn % GEODEC_LOOKAHEAD_KINDS),
