@@ -20,7 +20,11 @@ typedef struct window {
 /* Every layer of one window: the stream is carried from each to the next. */
 static geodec_status one_window(window *s, int64_t number, int64_t n, geodec_err *err)
 {
-    const geodec_reference *r = s->reference;
+    geodec_reference *own;
+    GEODEC_PASS(geodec_reference_of_text(s->reference, s->token, n, &own, err));
+    geodec_reference_destroy(s->reference);
+    s->reference = own;
+    const geodec_reference *r = own;
     const geodec_model_config *mc = geodec_model_configuration(geodec_reference_model(r));
     const size_t bytes = (size_t)(n * geodec_reference_width(r, 0)) * sizeof *s->x;
     int32_t at = 0;

@@ -90,6 +90,7 @@ geodec_status geodec_attention_gradient(const geodec_reference *r, int32_t layer
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = geodec_model_configuration(geodec_reference_model(r));
     work w = {.d = c->d_model, .n = n, .heads = c->n_head, .basis = basis, .out = out};
+    geodec_reference *own = NULL;
     geodec_reference_pair *pair = NULL;
     double *x = NULL, *y = NULL, *weight = NULL, *gscore = NULL, *gweight = NULL;
     if (queries < 1 || n < 1 || n > w.d)
@@ -107,9 +108,10 @@ geodec_status geodec_attention_gradient(const geodec_reference *r, int32_t layer
     GEODEC_NEW_EACH(2 * queries * w.heads * w.d, gscore, gweight);
     for (int64_t i = 0; i < 2 * queries; i++)
         pair[i] = (geodec_reference_pair){query[i / 2].row, query[i / 2].key[i % 2]};
-    GEODEC_TRY(geodec_reference_embed(r, token, length, y, err));
-    GEODEC_TRY(geodec_reference_run(r, 0, layer, length, y, NULL, x, err));
-    GEODEC_TRY(geodec_reference_attended(r, layer, length, x, 2 * queries, pair, NULL, weight, gscore, gweight, err));
+    GEODEC_TRY(geodec_reference_of_text(r, token, length, &own, err));
+    GEODEC_TRY(geodec_reference_embed(own, token, length, y, err));
+    GEODEC_TRY(geodec_reference_run(own, 0, layer, length, y, NULL, x, err));
+    GEODEC_TRY(geodec_reference_attended(own, layer, length, x, 2 * queries, pair, NULL, weight, gscore, gweight, err));
     w.x = x;
     for (int64_t i = 0; i < queries; i++) {
         w.weight = weight + 2 * i * w.heads;
@@ -118,6 +120,7 @@ geodec_status geodec_attention_gradient(const geodec_reference *r, int32_t layer
         one_query(&w, i, query + i);
     }
 done:
+    geodec_reference_destroy(own);
     GEODEC_FREE(pair, x, y, w.form, w.difference, weight, gscore, gweight);
     return st;
 }

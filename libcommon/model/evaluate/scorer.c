@@ -208,6 +208,10 @@ geodec_status geodec_scorer_begin(geodec_scorer *s, const int32_t *token, int32_
     s->read = 0;
     if (s->reference) {
         const int32_t head = geodec_model_configuration(geodec_reference_model(s->reference))->n_layer;
+        geodec_reference *own;
+        GEODEC_PASS(geodec_reference_of_text(s->reference, token, n, &own, err));
+        geodec_reference_destroy(s->reference);
+        s->reference = own;
         GEODEC_PASS(geodec_reference_embed(s->reference, token, n, s->embedding, err));
         GEODEC_PASS(geodec_reference_run(s->reference, 0, head, n, s->embedding, NULL, s->state, err));
     } else {

@@ -22,7 +22,8 @@ typedef struct batch {
 } batch;
 
 typedef struct work {
-    const geodec_reference *r;
+    const geodec_reference *r; /* of the caller, then `own` */
+    geodec_reference *own;     /* of the text that is open */
     const geodec_fisher_states *s;
     int64_t d, v;
     int32_t head; /* boundary of the logits */
@@ -62,7 +63,11 @@ done:
     return st;
 }
 
-static void clear_work(work *w) { GEODEC_FREE(w->text, w->copy); }
+static void clear_work(work *w)
+{
+    geodec_reference_destroy(w->own);
+    GEODEC_FREE(w->text, w->copy);
+}
 
 /* The text of state i at its boundary, its own row replaced by x [d]. Each text is computed up to the boundary once: a
  * text's states are contiguous, and a longer prefix serves the shorter ones. */
@@ -75,6 +80,10 @@ static geodec_status open_text(work *w, int64_t i, const double *x, batch *b, ge
         for (int64_t j = i + 1; j < s->count && s->first[j] == s->first[i]; j++)
             if (s->position[j] > s->position[far]) far = j;
         const int64_t n = s->position[far] + 1;
+        geodec_reference *own;
+        GEODEC_PASS(geodec_reference_of_text(w->r, s->token + s->first[i], n, &own, err));
+        geodec_reference_destroy(w->own);
+        w->r = w->own = own;
         GEODEC_PASS(geodec_reference_embed(w->r, s->token + s->first[i], n, w->copy, err));
         GEODEC_PASS(geodec_reference_run(w->r, 0, s->layer, n, w->copy, NULL, w->text, err));
         w->open = far;

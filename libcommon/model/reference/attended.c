@@ -93,8 +93,8 @@ static geodec_status one_query(const geodec__ref_tape *tape, const geodec__layer
         }
     }
     if (!gscore && !gweight) goto done;
-    GEODEC_TRY(
-        geodec__reference_scratch(4, (const int64_t[]){k * l->q.rows, k * l->k.rows, k * d, k * d}, buffer, err));
+    GEODEC_TRY(geodec__reference_scratch(
+        4, (const int64_t[]){k * l->q.rows, k * a->n_kv_head * a->head_dim, k * d, k * d}, buffer, err));
     double *gq = buffer[0], *gk = buffer[1], *gz = buffer[2], *part = buffer[3];
     cotangents(a, lk, pairs, pair, gq, gk);
     geodec__ref_tape row = *tape; /* the same block as a sequence that ends with this row */
@@ -102,7 +102,8 @@ static geodec_status one_query(const geodec__ref_tape *tape, const geodec__layer
     row.first = t;
     row.angles[0].n = row.angles[1].n = t + 1;
     GEODEC_TRY(geodec__reference_project_vjp(&row, l, GEODEC__REF_QUERY, k, gq, part, gz, err));
-    GEODEC_TRY(geodec__reference_project_vjp(&row, l, GEODEC__REF_KEY, k, gk, part, gz, err));
+    if (l->k.data) /* otherwise the row's key is not a function of the row */
+        GEODEC_TRY(geodec__reference_project_vjp(&row, l, GEODEC__REF_KEY, k, gk, part, gz, err));
     geodec__reference_enter_vjp(1, d, &l->attn_norm, tape->x + t * d, k, gz, gz);
     for (int64_t i = 0; i < pairs * H; i++) {
         if (gscore) memcpy(gscore + i * d, gz + 2 * i * d, (size_t)d * sizeof *gz);
@@ -121,6 +122,7 @@ geodec_status geodec_reference_attended(const geodec_reference *r, int32_t block
     const geodec_model_config *c = &r->model->config;
     const int64_t d = c->d_model, H = c->n_head;
     geodec__ref_tape tape = {0};
+    geodec__ref_beside beside = {0};
     look l = {0};
     double *buffer[4] = {NULL};
     if (block < 0 || block >= c->n_layer) GEODEC_THROW(GEODEC_RANGE, "block %d; 0 to %d exist", block, c->n_layer - 1);
@@ -131,6 +133,10 @@ geodec_status geodec_reference_attended(const geodec_reference *r, int32_t block
     if (c->n_streams > 0) GEODEC_THROW(GEODEC_UNSUPPORTED, "the weights of attention in a residual of several streams");
     const geodec__layer *layer = &r->model->layer[block];
     if (!geodec__layer_attends(layer)) GEODEC_THROW(GEODEC_UNSUPPORTED, "block %d has no attention", block);
+    const int32_t end = layer->kv_layer == block ? block : block + 1; /* blocks that read anything beside the stream */
+    GEODEC_TRY(geodec__reference_beside_check(r, block, end, n, err));
+    if (layer->n_head != H)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "block %d has %d heads, others have %d", block, layer->n_head, c->n_head);
     GEODEC_TRY(geodec__reference_scratch(4, (const int64_t[]){n * d, H * n, H * n, H * n}, buffer, err));
     double *y = buffer[0];
     l.score = buffer[1];
@@ -138,6 +144,7 @@ geodec_status geodec_reference_attended(const geodec_reference *r, int32_t block
     l.slope = buffer[3];
     GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
     memcpy(y, x, (size_t)(n * d) * sizeof *y);
+    GEODEC_TRY(geodec__reference_beside_at(&tape, block, end, r->token, x, &beside, err));
     GEODEC_TRY_MSG(geodec__reference_mix(&tape, layer, y, err), "block %d", block);
     const geodec__ref_attention a = geodec__reference_attention_of(&tape, layer);
     for (int64_t i = 0, count; i < pairs; i += count) {
@@ -148,6 +155,7 @@ geodec_status geodec_reference_attended(const geodec_reference *r, int32_t block
     }
 done:
     geodec__reference_tape_destroy(&tape);
+    geodec__reference_beside_destroy(&beside);
     geodec_mem_free(buffer[0]);
     return st;
 }

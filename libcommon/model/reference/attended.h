@@ -16,10 +16,10 @@ typedef struct geodec_reference_pair {
 } geodec_reference_pair;
 
 /* x [n][d_model]: a whole sequence at boundary `block`, the input of that block (0 .. n_layer - 1). For each pair and
- * head: score and weight [pairs][n_head], their gradients gscore and gweight (of log p) [pairs][n_head][d_model]. Any
- * of the four may be NULL. Time: one pass through the block, and for each query two products of 2 n_head rows a pair;
- * pairs of one query should follow each other. Errors: GEODEC_RANGE (block, n, a pair that is not there or outside the
- * block's window), GEODEC_NOMEM. */
+ * head: score and weight [pairs][n_head], their gradients gscore and gweight (of log p)
+ * [pairs][n_head][d_model]. Any of the four may be NULL. Time: one pass through the block, and for each query two
+ * products of 2 n_head rows a pair; pairs of one query should follow each other. Errors: GEODEC_RANGE (block, n, a pair
+ * that is not there or outside the block's window), GEODEC_NOMEM. */
 geodec_status geodec_reference_attended(const geodec_reference *r, int32_t block, int64_t n, const double *x,
                                         int64_t pairs, const geodec_reference_pair *pair, double *score, double *weight,
                                         double *gscore, double *gweight, geodec_err *err) GEODEC_MUST_USE;

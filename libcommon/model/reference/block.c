@@ -1,5 +1,5 @@
-/* A whole block: its two halves, between the two sides of several streams, then the factor of the stream or the
- * embedding that is added again. */
+/* A whole block: its two halves, between the two sides of several streams, its own input, then the factor of the stream
+ * or the embedding that is added again. */
 #include "base/mem.h"
 #include "reference/recurrent_internal.h"
 
@@ -28,7 +28,8 @@ geodec_status geodec__reference_block(geodec__ref_tape *t, int32_t l, double *x,
     GEODEC_PASS_MSG(geodec__reference_laurel(t, layer, x, err), "block %d", l);
     if (geodec__layer_feeds(layer)) GEODEC_PASS_MSG(geodec__reference_feed(t, layer, x, err), "block %d", l);
     GEODEC_PASS_MSG(geodec__reference_correct(t, layer, x, err), "block %d", l);
-    end(t, layer, t->n * t->r->model->config.d_model, t->entry, x);
+    GEODEC_PASS_MSG(geodec__reference_input(t, layer, l, x, err), "block %d", l);
+    end(t, layer, t->n * t->r->model->config.d_model, t->value->entry, x);
     if (unites(t, l)) GEODEC_PASS_MSG(geodec__reference_unite(t, x, err), "block %d", l);
     return GEODEC_OK;
 }
@@ -39,8 +40,7 @@ static bool reads_input(const geodec__ref_tape *t, const geodec__layer *l)
     return geodec__reference_reads_input(t, l) || t->r->model->config.n_streams > 0;
 }
 
-geodec_status geodec__reference_block_jvp(const geodec__ref_tape *t, int32_t l, int64_t k, const double *dentry,
-                                          double *dx, geodec_err *err)
+geodec_status geodec__reference_block_jvp(const geodec__ref_tape *t, int32_t l, int64_t k, double *dx, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec__layer *layer = &t->r->model->layer[l];
@@ -56,15 +56,15 @@ geodec_status geodec__reference_block_jvp(const geodec__ref_tape *t, int32_t l, 
     if (geodec__layer_feeds(layer))
         GEODEC_TRY_MSG(geodec__reference_feed_jvp(t, layer, k, input, dx, err), "block %d", l);
     GEODEC_TRY_MSG(geodec__reference_correct_jvp(t, layer, k, input, dx, err), "block %d", l);
-    end(t, layer, size, dentry, dx);
+    GEODEC_TRY_MSG(geodec__reference_input_jvp(t, layer, l, k, dx, err), "block %d", l);
+    end(t, layer, size, t->change->entry, dx);
     if (unites(t, l)) GEODEC_TRY_MSG(geodec__reference_unite_jvp(t, k, dx, err), "block %d", l);
 done:
     geodec_mem_free(input);
     return st;
 }
 
-geodec_status geodec__reference_block_vjp(const geodec__ref_tape *t, int32_t l, int64_t k, double *gentry, double *gx,
-                                          geodec_err *err)
+geodec_status geodec__reference_block_vjp(const geodec__ref_tape *t, int32_t l, int64_t k, double *gx, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
@@ -74,9 +74,10 @@ geodec_status geodec__reference_block_vjp(const geodec__ref_tape *t, int32_t l, 
     if (reads_input(t, layer)) GEODEC_NEW(input, size);
     if (unites(t, l)) GEODEC_TRY_MSG(geodec__reference_unite_vjp(t, k, gx, err), "block %d", l);
     if (c->embed_added)
-        for (int64_t i = 0; i < size; i++) gentry[i] += (double)layer->stream_scale * gx[i];
+        for (int64_t i = 0; i < size; i++) t->change->gentry[i] += (double)layer->stream_scale * gx[i];
     else
         end(t, layer, size, NULL, gx);
+    GEODEC_TRY_MSG(geodec__reference_input_vjp(t, layer, l, k, gx, err), "block %d", l);
     GEODEC_TRY_MSG(geodec__reference_correct_vjp(t, layer, k, input, gx, err), "block %d", l);
     if (geodec__layer_feeds(layer))
         GEODEC_TRY_MSG(geodec__reference_feed_vjp(t, layer, k, input, gx, err), "block %d", l);

@@ -6,9 +6,9 @@
 #include <string.h>
 
 /* Of n rows [n_head][query, gate][head_dim], the queries or the gates, from `both` to `one` or the other way. */
-static void split(const geodec__ref_tape *t, bool gate, int64_t heads, double *both, double *one, bool join)
+static void split(const geodec__layer *l, bool gate, int64_t heads, double *both, double *one, bool join)
 {
-    const int64_t dim = t->r->model->config.head_dim;
+    const int64_t dim = l->head_dim;
     for (int64_t i = 0; i < heads; i++) {
         double *at = both + (2 * i + gate) * dim;
         memcpy(join ? at : one + i * dim, join ? one + i * dim : at, (size_t)dim * sizeof *one);
@@ -23,7 +23,7 @@ geodec_status geodec__reference_queries(const geodec__ref_tape *t, const geodec_
     if (!l->gated_query) return geodec__reference_product(t->r->pool, gate ? &l->attn_gate : &l->q, n, z, y, err);
     GEODEC_NEW(both, n * l->q.rows);
     GEODEC_TRY(geodec__reference_product(t->r->pool, &l->q, n, z, both, err));
-    split(t, gate, n * t->r->model->config.n_head, both, y, false);
+    split(l, gate, n * l->n_head, both, y, false);
 done:
     geodec_mem_free(both);
     return st;
@@ -36,7 +36,7 @@ geodec_status geodec__reference_queries_vjp(const geodec__ref_tape *t, const geo
     double *both = NULL;
     if (!l->gated_query) return geodec__reference_product_vjp(t->r->pool, gate ? &l->attn_gate : &l->q, n, gy, gz, err);
     GEODEC_NEW(both, n * l->q.rows); /* zeros where the other half is */
-    split(t, gate, n * t->r->model->config.n_head, both, gy, true);
+    split(l, gate, n * l->n_head, both, gy, true);
     GEODEC_TRY(geodec__reference_product_vjp(t->r->pool, &l->q, n, both, gz, err));
 done:
     geodec_mem_free(both);

@@ -126,14 +126,14 @@ void geodec__reference_angles_destroy(geodec__ref_angles *a)
 }
 
 void geodec__reference_rotate(const geodec_model_config *c, const geodec__ref_angles *a, int64_t first, int64_t k,
-                              int64_t heads, bool transpose, double *x)
+                              int64_t heads, int64_t dim, bool transpose, double *x)
 {
     const bool halves = c->rope_pairs == GEODEC_ROPE_HALVES;
     const double sign = transpose ? -1 : 1;
     for (int64_t row = 0; row < k * (a->n - first); row++) {
         const int64_t position = first + row % (a->n - first);
         const double *cosine = a->cosine + position * a->pairs, *sine = a->sine + position * a->pairs;
-        for (int64_t h = 0; h < heads; h++, x += c->head_dim)
+        for (int64_t h = 0; h < heads; h++, x += dim)
             for (int64_t i = 0; i < a->pairs; i++) {
                 double *one = x + (halves ? i : 2 * i), *two = x + (halves ? i + a->pairs : 2 * i + 1);
                 const double u = *one, v = *two, s = sign * sine[i];
@@ -172,6 +172,19 @@ static double chosen_sum(const geodec__ref_router *r, const double *prob, const 
     double sum = 0;
     for (int64_t j = 0; j < r->n_used; j++) sum += prob[id[j]];
     return sum;
+}
+
+/* What the weights are divided by; *fixed: it does not depend on them. */
+static double divisor(const geodec__ref_router *r, const double *prob, const int32_t *id, bool *fixed)
+{
+    const double sum = r->keep ? 1 : chosen_sum(r, prob, id);
+    *fixed = r->keep || sum < r->least;
+    return sum < r->least ? r->least : sum;
+}
+
+static double factor_of(const geodec__ref_router *r, int32_t e)
+{
+    return r->scale * (r->factor ? (double)r->factor[e] : 1);
 }
 
 static double score(const geodec__ref_router *r, const double *prob, int64_t e)
@@ -216,8 +229,17 @@ void geodec__reference_route(const geodec__ref_router *r, int64_t n, const doubl
                     best = e;
             id[j] = (int32_t)best;
         }
-        const double sum = r->keep ? 1 : chosen_sum(r, prob, id);
-        for (int64_t j = 0; j < r->n_used; j++) weight[j] = r->scale * prob[id[j]] / sum;
+        geodec__reference_weigh(r, 1, prob, id, weight);
+    }
+}
+
+void geodec__reference_weigh(const geodec__ref_router *r, int64_t n, const double *prob, const int32_t *id,
+                             double *weight)
+{
+    for (int64_t t = 0; t < n; t++, prob += r->n_expert, id += r->n_used, weight += r->n_used) {
+        bool fixed;
+        const double sum = divisor(r, prob, id, &fixed);
+        for (int64_t j = 0; j < r->n_used; j++) weight[j] = factor_of(r, id[j]) * prob[id[j]] / sum;
     }
 }
 
@@ -231,11 +253,10 @@ void geodec__reference_route_jvp(const geodec__ref_router *r, int64_t n, const d
         for (int64_t e = 0; e < r->n_expert && !r->sigmoid; e++) mean += p[e] * dl[e];
         for (int64_t j = 0; j < r->n_used; j++)
             dsum += dw[j] = p[chosen[j]] * (r->sigmoid ? (1 - p[chosen[j]]) * dl[chosen[j]] : dl[chosen[j]] - mean);
-        if (!r->keep) {
-            const double sum = chosen_sum(r, p, chosen);
-            for (int64_t j = 0; j < r->n_used; j++) dw[j] = (dw[j] - p[chosen[j]] / sum * dsum) / sum;
-        }
-        for (int64_t j = 0; j < r->n_used; j++) dw[j] *= r->scale;
+        bool fixed;
+        const double sum = divisor(r, p, chosen, &fixed);
+        for (int64_t j = 0; j < r->n_used; j++) dw[j] = (dw[j] - (fixed ? 0 : p[chosen[j]] / sum * dsum)) / sum;
+        for (int64_t j = 0; j < r->n_used; j++) dw[j] *= factor_of(r, chosen[j]);
     }
 }
 
@@ -246,14 +267,16 @@ void geodec__reference_route_vjp(const geodec__ref_router *r, int64_t n, const d
         const double *p = prob + row % n * r->n_expert, *gw = gweight + row * r->n_used;
         const int32_t *chosen = id + row % n * r->n_used;
         double *gl = glogits + row * r->n_expert, shared = 0, mean = 0;
-        const double sum = r->keep ? 1 : chosen_sum(r, p, chosen);
-        if (!r->keep)
-            for (int64_t j = 0; j < r->n_used; j++) shared += gw[j] * p[chosen[j]] / sum;
+        bool fixed;
+        const double sum = divisor(r, p, chosen, &fixed);
+        if (!fixed)
+            for (int64_t j = 0; j < r->n_used; j++) shared += factor_of(r, chosen[j]) * gw[j] * p[chosen[j]] / sum;
         /* cotangent of p: zero except for the chosen; then through the softmax or the sigmoids */
         for (int64_t e = 0; e < r->n_expert; e++) gl[e] = 0;
         for (int64_t j = 0; j < r->n_used; j++) {
-            gl[chosen[j]] = r->scale * (gw[j] - shared) / sum;
-            mean += p[chosen[j]] * gl[chosen[j]];
+            const double g = (factor_of(r, chosen[j]) * gw[j] - shared) / sum;
+            gl[chosen[j]] += g;
+            mean += p[chosen[j]] * g;
         }
         for (int64_t e = 0; e < r->n_expert; e++) gl[e] = p[e] * (r->sigmoid ? (1 - p[e]) * gl[e] : gl[e] - mean);
     }

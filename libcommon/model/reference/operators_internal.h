@@ -30,7 +30,7 @@ geodec_status geodec__reference_angles_create(const geodec_model_config *c, int 
 void geodec__reference_angles_destroy(geodec__ref_angles *a);
 /* In place: x [k][n - first][heads][head_dim] with n = a->n: rows first .. n-1 of k stacked sequences. */
 void geodec__reference_rotate(const geodec_model_config *c, const geodec__ref_angles *a, int64_t first, int64_t k,
-                              int64_t heads, bool transpose, double *x);
+                              int64_t heads, int64_t dim, bool transpose, double *x);
 
 /* ---- product: matrices of the file ------------------------------------------------------------------------------- */
 /* y [n][rows] = x [n][cols] W^T; linear, so it is its own jvp. */
@@ -100,12 +100,17 @@ typedef struct geodec__ref_router {
     bool sigmoid;         /* prob = sigmoid(logits), not their softmax */
     int64_t groups, open; /* groups of experts and how many of them are open to a row; 0: no groups */
     double scale;         /* of the weights */
+    const float *factor;  /* [n_expert] of the weights of each; NULL: ones */
+    double least;         /* the sum that weights are divided by counts as this at least */
     const float *bias;    /* [n_expert] added to prob for the choice; NULL: none */
 } geodec__ref_router;
 /* p = softmax(x) over n values; p may be x. */
 void geodec__reference_softmax(int64_t n, const double *x, double *p);
 /* prob [n][n_expert] from logits (may be the same), id and weight [n][n_used], best first. */
 void geodec__reference_route(const geodec__ref_router *r, int64_t n, const double *logits, double *prob, int32_t *id,
+                             double *weight);
+/* The weights of experts that were chosen otherwise; an id may come twice in a row. */
+void geodec__reference_weigh(const geodec__ref_router *r, int64_t n, const double *prob, const int32_t *id,
                              double *weight);
 /* From the point's prob and id: dweight [k][n][n_used] from dlogits [k][n][n_expert]. */
 void geodec__reference_route_jvp(const geodec__ref_router *r, int64_t n, const double *prob, const int32_t *id,

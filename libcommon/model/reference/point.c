@@ -10,6 +10,7 @@ struct geodec_reference_point {
     int64_t n, first;
     int32_t *row; /* [n_rows] selected rows */
     int64_t n_rows;
+    geodec__ref_beside beside;
     int64_t size;   /* of a boundary: K n d_model, with K streams */
     double *x;      /* [min(to, n_layer) - from + 1][K][n][d_model] boundaries */
     double *y;      /* [n_rows][d_model] input of the head, with to = n_layer + 1 */
@@ -31,6 +32,7 @@ static geodec_status check(const geodec_reference *r, int32_t from, int32_t to, 
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "the residual has several streams, so the one at boundary %d is not enough",
                     from);
     if (n < 1) GEODEC_FAIL(GEODEC_RANGE, "a sequence of %lld rows", (long long)n);
+    GEODEC_PASS(geodec__reference_beside_check(r, from, to < n_layer ? to : n_layer, n, err));
     if (n > MAX_ROWS) GEODEC_FAIL(GEODEC_LIMIT, "a sequence of %lld rows; at most %d", (long long)n, (int)MAX_ROWS);
     if (first < 0 || first >= n)
         GEODEC_FAIL(GEODEC_RANGE, "derivatives from row %lld of %lld", (long long)first, (long long)n);
@@ -72,6 +74,7 @@ geodec_status geodec_reference_run(const geodec_reference *r, int32_t from, int3
     geodec_status st = GEODEC_OK;
     const int64_t d = r->model->config.d_model;
     geodec__ref_tape tape = {0};
+    geodec__ref_beside beside = {0};
     double *state = NULL, *wanted = NULL;
     GEODEC_TRY(check(r, from, to, n, 0, rows, err));
     const int64_t out = rows ? rows->n : n;
@@ -79,8 +82,10 @@ geodec_status geodec_reference_run(const geodec_reference *r, int32_t from, int3
     GEODEC_NEW(state, geodec__reference_streams(r) * n * d);
     memcpy(state, x, (size_t)(n * d) * sizeof *x);
     if (from == 0) GEODEC_TRY(geodec__reference_spread(r, n, state, err));
-    if (from < last_block(r, to)) GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
-    tape.entry = x;
+    if (from < last_block(r, to)) {
+        GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
+        GEODEC_TRY(geodec__reference_beside_at(&tape, from, last_block(r, to), r->token, x, &beside, err));
+    }
     for (int32_t l = from; l < last_block(r, to); l++) GEODEC_TRY(geodec__reference_block(&tape, l, state, err));
     if (to > r->model->config.n_layer) {
         GEODEC_NEW(wanted, out * d);
@@ -91,6 +96,7 @@ geodec_status geodec_reference_run(const geodec_reference *r, int32_t from, int3
     }
 done:
     geodec__reference_tape_destroy(&tape);
+    geodec__reference_beside_destroy(&beside);
     GEODEC_FREE(state, wanted);
     return st;
 }
@@ -98,6 +104,7 @@ done:
 void geodec_reference_point_destroy(geodec_reference_point *p)
 {
     if (!p) return;
+    geodec__reference_beside_destroy(&p->beside);
     GEODEC_FREE(p->row, p->x, p->y, p->logits, p);
 }
 
@@ -121,12 +128,13 @@ geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from
     GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
     memcpy(p->x, x, (size_t)(n * c->d_model) * sizeof *x);
     if (from == 0) GEODEC_TRY(geodec__reference_spread(r, n, p->x, err));
-    tape.entry = p->x;
+    GEODEC_TRY(geodec__reference_beside_at(&tape, from, last, r->token, p->x, &p->beside, err));
     for (int32_t l = from; l < last; l++) {
         double *next = p->x + (l - from + 1) * size;
         memcpy(next, next - size, (size_t)size * sizeof *x);
         GEODEC_TRY(geodec__reference_block(&tape, l, next, err));
     }
+    p->beside.complete = true;
     if (to > c->n_layer) {
         GEODEC_NEW(p->y, p->n_rows * c->d_model);
         pick(p->row, p->n_rows, 0, n, c->d_model, 1, p->x + (last - from) * size, p->y);
@@ -155,9 +163,18 @@ static geodec_status check_tangents(const geodec_reference_point *p, int64_t k, 
 static geodec_status fill_tape(const geodec_reference_point *p, geodec__ref_tape *t, int32_t l, double *next,
                                geodec_err *err)
 {
+    geodec__ref_beside value = p->beside; /* complete: only read */
     memcpy(next, p->x + (l - p->from) * p->size, (size_t)p->size * sizeof *next);
-    t->entry = p->x;
-    return geodec__reference_block(t, l, next, err);
+    t->value = &value;
+    const geodec_status st = geodec__reference_block(t, l, next, err);
+    t->value = NULL;
+    return st;
+}
+
+/* Whether inputs of the blocks depend on the stream at the point. */
+static bool reads_inputs(const geodec_reference_point *p)
+{
+    return p->r->model->config.d_inputs > 0 && p->from == 0 && last_block(p->r, p->to) > 0;
 }
 
 geodec_status geodec_reference_jvp(const geodec_reference_point *p, int64_t k, const double *dx, double *dy,
@@ -167,16 +184,21 @@ geodec_status geodec_reference_jvp(const geodec_reference_point *p, int64_t k, c
     const geodec_reference *r = p->r;
     const int64_t d = r->model->config.d_model, n = p->n - p->first, size = n * d;
     geodec__ref_tape tape = {0};
+    geodec__ref_beside change = {0};
     double *state = NULL, *tangent = NULL, *wanted = NULL;
     GEODEC_TRY(check_tangents(p, k, err));
     GEODEC_NEW(state, p->size);
     GEODEC_NEW(tangent, geodec__reference_streams(r) * k * size);
     GEODEC_TRY(geodec__reference_tape_create(r, p->n, p->first, &tape, err));
+    GEODEC_TRY(geodec__reference_beside_create(r, k * n, &change, err));
+    change.entry = dx;
+    tape.change = &change;
+    if (reads_inputs(p)) GEODEC_TRY(geodec__reference_inputs_jvp(r, n, p->x + p->first * d, k, dx, change.input, err));
     memcpy(tangent, dx, (size_t)(k * size) * sizeof *dx);
     if (p->from == 0) GEODEC_TRY(geodec__reference_spread_jvp(r, n, p->x + p->first * d, k, tangent, err));
     for (int32_t l = p->from; l < last_block(r, p->to); l++) {
         GEODEC_TRY(fill_tape(p, &tape, l, state, err));
-        GEODEC_TRY(geodec__reference_block_jvp(&tape, l, k, dx, tangent, err));
+        GEODEC_TRY(geodec__reference_block_jvp(&tape, l, k, tangent, err));
     }
     if (p->to > r->model->config.n_layer) {
         GEODEC_NEW(wanted, k * p->n_rows * d);
@@ -187,6 +209,7 @@ geodec_status geodec_reference_jvp(const geodec_reference_point *p, int64_t k, c
     }
 done:
     geodec__reference_tape_destroy(&tape);
+    geodec__reference_beside_destroy(&change);
     GEODEC_FREE(state, tangent, wanted);
     return st;
 }
@@ -198,6 +221,7 @@ geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, c
     const geodec_reference *r = p->r;
     const int64_t d = r->model->config.d_model, size = k * (p->n - p->first) * d;
     geodec__ref_tape tape = {0};
+    geodec__ref_beside change = {0};
     double *state = NULL, *wanted = NULL, *all = NULL;
     double *entry = NULL; /* cotangent of the embedding that is added again */
     GEODEC_TRY(check_tangents(p, k, err));
@@ -205,6 +229,9 @@ geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, c
     GEODEC_NEW(all, geodec__reference_streams(r) * size);
     GEODEC_TRY(geodec__reference_tape_create(r, p->n, p->first, &tape, err));
     if (r->model->config.embed_added && p->from == 0) GEODEC_NEW(entry, size);
+    GEODEC_TRY(geodec__reference_beside_create(r, k * (p->n - p->first), &change, err));
+    change.gentry = entry;
+    tape.change = &change;
     if (p->to > r->model->config.n_layer) {
         GEODEC_NEW(wanted, k * p->n_rows * d);
         GEODEC_TRY(geodec__reference_head_vjp(r, p->n_rows, p->y, p->logits, k, gy, wanted, err));
@@ -214,13 +241,16 @@ geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, c
     }
     for (int32_t l = last_block(r, p->to) - 1; l >= p->from; l--) {
         GEODEC_TRY(fill_tape(p, &tape, l, state, err));
-        GEODEC_TRY(geodec__reference_block_vjp(&tape, l, k, entry, all, err));
+        GEODEC_TRY(geodec__reference_block_vjp(&tape, l, k, all, err));
     }
     if (entry) geodec__reference_add(size, entry, all);
+    if (reads_inputs(p))
+        GEODEC_TRY(geodec__reference_inputs_vjp(r, p->n - p->first, p->x + p->first * d, k, change.input, all, err));
     if (p->from == 0) GEODEC_TRY(geodec__reference_spread_vjp(r, p->n - p->first, p->x + p->first * d, k, all, err));
     memcpy(gx, all, (size_t)size * sizeof *gx);
 done:
     geodec__reference_tape_destroy(&tape);
+    geodec__reference_beside_destroy(&change);
     GEODEC_FREE(state, wanted, entry, all);
     return st;
 }

@@ -25,7 +25,7 @@ static projection projection_of(const geodec__ref_tape *t, const geodec__layer *
         return (projection){.w = &l->q,
                             .bias = l->q_bias,
                             .norm = &l->q_norm,
-                            .heads = c->n_head,
+                            .heads = l->n_head,
                             .rows = geodec__reference_query_rows(l),
                             .rotated = rotated,
                             .warm = c->temperature != 0 && !still,
@@ -36,7 +36,7 @@ static projection projection_of(const geodec__ref_tape *t, const geodec__layer *
         return (projection){.w = &l->k,
                             .bias = l->k_bias,
                             .norm = &l->k_norm,
-                            .heads = c->n_kv_head,
+                            .heads = l->n_kv_head,
                             .rows = l->k.rows,
                             .rotated = rotated,
                             .raw = t->k_raw,
@@ -48,7 +48,7 @@ static projection projection_of(const geodec__ref_tape *t, const geodec__layer *
     return (projection){.w = &l->v,
                         .bias = l->v_bias,
                         .norm = &l->v_norm,
-                        .heads = c->n_kv_head,
+                        .heads = l->n_kv_head,
                         .rows = l->v.rows,
                         .raw = t->v_raw,
                         .before = t->v0,
@@ -73,7 +73,8 @@ static void rotate(const geodec__ref_tape *t, const geodec__layer *l, const proj
                    bool transpose, double *y)
 {
     if (p->rotated)
-        geodec__reference_rotate(&t->r->model->config, &t->angles[l->rope], first, k, p->heads, transpose, y);
+        geodec__reference_rotate(&t->r->model->config, &t->angles[l->rope], first, k, p->heads, l->head_dim, transpose,
+                                 y);
 }
 
 /* Rows first .. n-1 of k sequences, times 1 + temperature log(floor((position + offset) / length) + 1). */

@@ -16,15 +16,12 @@ geodec_status geodec_reference_create(const geodec_model *m, const geodec_refere
     if (m->config.recur_period > 0)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support architecture '%s'", m->config.arch);
     if (m->factors) GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not read factored weights");
-    if (m->config.d_inputs > 0)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support inputs of each layer");
     if (m->config.embed_added && m->positions.data)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not add embeddings apart from their positions");
     for (int32_t i = 0; m->layer && i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
-        if (l->n_head != m->config.n_head || l->n_kv_head != m->config.n_kv_head || l->kv_layer != i ||
-            l->head_dim != m->config.head_dim || l->v_dim != l->head_dim)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support layers of different heads");
+        if (l->v_dim != l->head_dim)
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support values of another width");
     }
     GEODEC_TRY(geodec__model_resident(m, err));
     GEODEC_NEW(r, 1);
@@ -34,6 +31,20 @@ geodec_status geodec_reference_create(const geodec_model *m, const geodec_refere
     const bool lengthened = m->config.rope_n_ctx_original > 0 && n_ctx > m->config.rope_n_ctx_original;
     r->divisor = m->rope_divisor[lengthened ? 1 : 0];
     *out = r;
+done:
+    return st;
+}
+
+geodec_status geodec_reference_of_text(const geodec_reference *r, const int32_t *token, int64_t n,
+                                       geodec_reference **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_reference *own = NULL;
+    GEODEC_NEW(own, 1);
+    *own = *r;
+    own->token = token;
+    own->n_token = n;
+    *out = own;
 done:
     return st;
 }
@@ -92,15 +103,14 @@ static geodec_status run_tokens(const geodec_reference *r, const int32_t *token,
     const geodec_model_config *c = &r->model->config;
     const int64_t size = n * c->d_model, used = c->n_expert_used;
     geodec__ref_tape tape = {0};
+    geodec__ref_beside beside = {0};
     double *entry = NULL;
     GEODEC_TRY(geodec_reference_embed(r, token, n, x, err));
     GEODEC_TRY(geodec__reference_spread(r, n, x, err));
     GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
-    if (c->embed_added) {
-        GEODEC_NEW(entry, size);
-        memcpy(entry, x, (size_t)size * sizeof *x);
-        tape.entry = entry;
-    }
+    GEODEC_NEW(entry, size);
+    memcpy(entry, x, (size_t)size * sizeof *x);
+    GEODEC_TRY(geodec__reference_beside_at(&tape, 0, c->n_layer, token, entry, &beside, err));
     if (trace && trace->state) memcpy(trace->state, x, (size_t)size * sizeof *x);
     for (int32_t l = 0; l < c->n_layer; l++) {
         GEODEC_TRY(geodec__reference_block(&tape, l, x, err));
@@ -113,13 +123,15 @@ static geodec_status run_tokens(const geodec_reference *r, const int32_t *token,
         }
         for (int64_t t = 0; trace && routed && t < n; t++) {
             const int64_t at = (t * c->n_layer + l) * used;
-            if (trace->expert_id) memcpy(trace->expert_id + at, tape.id + t * used, (size_t)used * sizeof(int32_t));
+            if (trace->expert_id)
+                memcpy(trace->expert_id + at, tape.experts.id + t * used, (size_t)used * sizeof(int32_t));
             if (trace->expert_weight)
-                memcpy(trace->expert_weight + at, tape.weight + t * used, (size_t)used * sizeof(double));
+                memcpy(trace->expert_weight + at, tape.experts.weight + t * used, (size_t)used * sizeof(double));
         }
     }
 done:
     geodec__reference_tape_destroy(&tape);
+    geodec__reference_beside_destroy(&beside);
     geodec_mem_free(entry);
     return st;
 }

@@ -27,13 +27,22 @@
  * p_e, expert_keep_weights) times expert_scale. With GEODEC_GATING_SIGMOID p is the sigmoid; GEODEC_GATING_CHOSEN, the
  * softmax over the chosen, is p_e / sum. The choice is by p [+ a bias of each expert], and among the experts of the
  * best groups if there are groups. [A shared network: + [sigmoid(a . z)] FFN_s(z), the sum times feed_scale.] The
- * router reads the block's input with route_raw; router and experts read N of it where there is an expert_norm.
+ * router reads the block's input with route_raw; router and experts read N of it where there is an expert_norm. With a
+ * router_norm each reads a norm of its own of the stream between the halves, the experts' sum and the shared network's
+ * output are normed before they are added, and w_e has a factor of each expert.
+ * [Adjugate experts: y += adjugate_scale sum of v_g FFN_g(y), y the sum so far, over the groups g of adjugate_group
+ * experts of those chosen (the first of them, if there are fewer groups), v_g = p_g / the sum of these, at least
+ * 2^-14.]
  *
  * The embedding is [N] (embed_scale E) [+ P_i, a learned vector of the position]. Logits: (W N(x) [+ b]) [/
  * logit_scale], [cap tanh(./cap)]. Angles: position base^(-2i/rope_dim) scale / divisor_i for table 0, where with YaRN
  * (Peng et al. 2023) the scale goes from 1 to rope_scale between the pairs yarn_low and yarn_high, and rope_magnitude
  * multiplies cosines and sines; table 1 (gemma3's sliding layers) has rope_base_local, rope_dim_local, and none of the
  * factors.
+ *
+ * Blocks may read the keys and values of an earlier one. With d_inputs = P a block has an input beside the stream,
+ * which is added at its end, before the stream is scaled: x += N(V2 (A(V1 x) * e)), e = (sqrt(P) E_l + N(U x0 /
+ * sqrt(d_model))) / sqrt(2), with E_l a row of the token and x0 the stream at boundary 0.
  *
  * A recurrent layer has, in place of attention or beside it, one of the parts of session/recurrent_internal.h: W out(z)
  * with z = N(x). A layer may have one half alone. Not here yet: of recurrent models, attention with gates or without
@@ -43,6 +52,8 @@
  * derivative through the weights of the chosen ones is included. So is that through the embedding that is added in
  * every block; F from a boundary between the blocks of such a model is refused (GEODEC_UNSUPPORTED), for the stream
  * there does not determine it; and so is that of a residual of several streams, of which the boundary has the first.
+ * Where blocks have inputs of their own, those of F(0, ..) move with the stream at boundary 0; from a later boundary on
+ * they are constant, those of the text, as are the keys of blocks before it.
  *
  * Same bytes for any number of threads. The value of a row may differ in its last bits between calls with other n or k,
  * because matrix products are cut into blocks of rows. Keep BLAS on one thread (geodec_linalg_init).
@@ -72,6 +83,10 @@ typedef struct geodec_reference_options {
 geodec_status geodec_reference_create(const geodec_model *m, const geodec_reference_options *o, geodec_reference **out,
                                       geodec_err *err) GEODEC_MUST_USE;
 void geodec_reference_destroy(geodec_reference *r); /* NULL ok */
+/* The same for one text of n tokens, which is borrowed: the maps below are then of its first rows. Models whose blocks
+ * have inputs of their own, or read keys of blocks before `from`, need it. r may be destroyed before. */
+geodec_status geodec_reference_of_text(const geodec_reference *r, const int32_t *token, int64_t n,
+                                       geodec_reference **out, geodec_err *err) GEODEC_MUST_USE;
 const geodec_model *geodec_reference_model(const geodec_reference *r);
 /* Values of a row at a boundary: d_model, or n_vocab at n_layer + 1. */
 int64_t geodec_reference_width(const geodec_reference *r, int32_t boundary);

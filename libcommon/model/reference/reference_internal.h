@@ -9,17 +9,45 @@ struct geodec_reference {
     const geodec_model *model;
     geodec_pool *pool;
     const float *divisor; /* of table 0 */
+    const int32_t *token; /* [n_token] the text of the maps, of the caller; NULL: unknown */
+    int64_t n_token;
 };
+
+/* What blocks read beside the stream: values at rows 0 .. n-1, or tangents or cotangents of k sequences of rows
+ * first .. n-1. */
+typedef struct geodec__ref_beside {
+    int32_t n_layer;
+    const double *entry; /* [rows][d_model] the stream at boundary 0, of the caller; read where it is added again */
+    double *gentry;      /* cotangents are added here instead */
+    double *input;       /* [rows][n_layer d_inputs] of each block (inputs.c); NULL: none */
+    double **k, **v; /* [n_layer] keys and values, [rows][numbers], of blocks whose keys later ones read; else NULL */
+    bool complete;   /* of values: blocks do not write keys */
+} geodec__ref_beside;
 
 /* One block evaluated at a sequence: all that its derivatives need. The next block overwrites it. Every buffer is one
  * of `all`; buffers that an architecture does not use stay NULL. */
 enum { GEODEC__REF_BUFFERS = 48 };
+/* Experts of a layer, those of the router or the adjugate ones, and what a point has of them. */
+typedef struct geodec__ref_bank {
+    int64_t count, used; /* experts, and those of a row */
+    int64_t most;        /* times that a row may have the same one */
+    double *weight;      /* [n][used] */
+    int32_t *id;         /* [n][used] best first */
+    int32_t *slot;       /* [n][used] place of (row, rank) */
+    int32_t *start;      /* [count + 1] first slot of each expert */
+    int32_t *vary;       /* [count] first slot of each expert whose row is not constant */
+    int32_t *owner;      /* [n used] used row + rank of a slot */
+    double *gate, *up;   /* [slots][hidden numbers] */
+    double *in;          /* [n][d_model] what they read, where derivatives need it */
+    double *out;         /* [slots][d_model] */
+} geodec__ref_bank;
+
 typedef struct geodec__ref_tape {
     const geodec_reference *r;
     int64_t n;
     int64_t first; /* derivatives concern rows first .. n-1; the rows before are constant */
     geodec__ref_angles angles[2];
-    const double *entry; /* [n][d_model] the stream at boundary 0, of the caller; read where it is added again */
+    geodec__ref_beside *value, *change; /* of the caller: at the point, and of the tangents or cotangents */
     void *all[GEODEC__REF_BUFFERS];
     int n_all;
     /* attention */
@@ -45,17 +73,16 @@ typedef struct geodec__ref_tape {
     double *hidden_raw; /* [n][width of the dense network] before the norm of hidden vectors */
     double *hidden;     /* [n][d_ff] what the last matrix multiplies, for the widest network */
     double *ffn_out;    /* [n][d_model] before the post-norm */
+    double *input;      /* [n][d_inputs] of the block */
+    double *input_gate, *input_out; /* [n][d_inputs], [n][d_model] products of the block's input */
     /* experts */
-    double *prob, *weight; /* [n][n_expert], [n][n_expert_used] */
-    int32_t *id;           /* [n][n_expert_used] best first */
-    int32_t *slot;         /* [n][n_expert_used] place of (row, rank) */
-    int32_t *start;        /* [n_expert + 1] first slot of each expert */
-    int32_t *vary;         /* [n_expert] first slot of each expert whose row is not constant */
-    int32_t *owner;        /* [n n_expert_used] n_expert_used row + rank of a slot */
-    double *expert_in;     /* [n][d_model] what experts read, where derivatives need it */
-    double *expert_out;    /* [slots][d_model] */
+    double *prob;                       /* [n][n_expert] */
+    geodec__ref_bank experts, adjugate; /* the weights of the latter contain their factor */
+    double *routed;                     /* [n][d_model] what the router reads, with a norm of its own */
+    double *chosen_out;                 /* [n][d_model] the experts' sum before its norm */
     /* the network of every row beside its experts */
     double *shared_gate, *shared_up; /* [n][d_ff_shared] */
+    double *shared_raw;              /* [n][d_model] before its norm, if it has one */
     double *shared_out;              /* [n][d_model] before its factor */
     double *shared_logit;            /* [n] whose sigmoid is the factor */
 } geodec__ref_tape;
@@ -64,15 +91,41 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
                                             geodec_err *err) GEODEC_MUST_USE;
 void geodec__reference_tape_destroy(geodec__ref_tape *t);
 
-/* Block l: x [K][n][d_model] becomes its result, and the tape is filled; K streams lie one behind the other
- * (streams.c), and behind the last block x is the first of them alone. Errors name the block. The derivatives work on
- * dx and gx [K][k][n - first][d_model] in place, and need the tape of this block; dentry (tangents of t->entry) is
- * read, and gentry added to, only where the embedding is added again. */
+/* Block l: x [K][n][d_model] becomes its result, and the tape is filled; t->value is read, and gets the keys of the
+ * block. K streams lie one behind the other (streams.c), and behind the last block x is the first of them alone. Errors
+ * name the block. The derivatives work on dx and gx [K][k][n - first][d_model] in place, and need the tape of this
+ * block; t->change are the tangents of what is read beside the stream, or the cotangents, which are added to. */
 geodec_status geodec__reference_block(geodec__ref_tape *t, int32_t l, double *x, geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__reference_block_jvp(const geodec__ref_tape *t, int32_t l, int64_t k, const double *dentry,
-                                          double *dx, geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__reference_block_vjp(const geodec__ref_tape *t, int32_t l, int64_t k, double *gentry, double *gx,
+geodec_status geodec__reference_block_jvp(const geodec__ref_tape *t, int32_t l, int64_t k, double *dx,
                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_block_vjp(const geodec__ref_tape *t, int32_t l, int64_t k, double *gx,
+                                          geodec_err *err) GEODEC_MUST_USE;
+
+/* beside.c. create: zeros of so many rows. check: whether the map between two boundaries can be evaluated for n rows.
+ * at: the values at the stream x [n][d_model] of boundary `from`, which become t->value; token [n]: the text, where
+ * check needs it. */
+geodec_status geodec__reference_beside_create(const geodec_reference *r, int64_t rows, geodec__ref_beside *out,
+                                              geodec_err *err) GEODEC_MUST_USE;
+void geodec__reference_beside_destroy(geodec__ref_beside *b);
+geodec_status geodec__reference_beside_check(const geodec_reference *r, int32_t from, int32_t to, int64_t n,
+                                             geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_beside_at(geodec__ref_tape *t, int32_t from, int32_t to, const int32_t *token,
+                                          const double *x, geodec__ref_beside *out, geodec_err *err) GEODEC_MUST_USE;
+
+/* inputs.c: inputs of all blocks [n][n_layer d_inputs] from the stream x at boundary 0. jvp: of k tangents of n rows.
+ * vjp overwrites ginput and adds to gx. Then a block's input, added to x in place at its end. */
+geodec_status geodec__reference_inputs(const geodec_reference *r, const int32_t *token, int64_t n, const double *x,
+                                       double *input, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_inputs_jvp(const geodec_reference *r, int64_t n, const double *x, int64_t k,
+                                           const double *dx, double *dinput, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_inputs_vjp(const geodec_reference *r, int64_t n, const double *x, int64_t k,
+                                           double *ginput, double *gx, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_input(geodec__ref_tape *t, const geodec__layer *l, int32_t index, double *x,
+                                      geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_input_jvp(const geodec__ref_tape *t, const geodec__layer *l, int32_t index, int64_t k,
+                                          double *dx, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_input_vjp(const geodec__ref_tape *t, const geodec__layer *l, int32_t index, int64_t k,
+                                          double *gx, geodec_err *err) GEODEC_MUST_USE;
 
 /* The halves of a block. Forward adds to x [n][d_model] and fills the tape; jvp and vjp work on dx and gx
  * [k][n - first][d_model] in place (the residual connection is included) and need the tape of this block. Rows first ..
@@ -189,6 +242,14 @@ geodec_status geodec__reference_experts_jvp(const geodec__ref_tape *t, const geo
 geodec_status geodec__reference_experts_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
                                             const double *gy, double *grouted, double *gin,
                                             geodec_err *err) GEODEC_MUST_USE;
+
+/* The adjugate experts are added: to ffn_out, and to dy; gy becomes the cotangent of what they read, and grouted is
+ * added to. A layer without them changes nothing. */
+geodec_status geodec__reference_adjugate(geodec__ref_tape *t, const geodec__layer *l, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_adjugate_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
+                                             const double *drouted, double *dy, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_adjugate_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gy,
+                                             double *grouted, geodec_err *err) GEODEC_MUST_USE;
 
 /* The shared network is added: to ffn_out, to dy and to gz, [..][d_model] as above. A layer without one changes
  * nothing. */

@@ -32,7 +32,9 @@ geodec_status geodec__reference_shared(geodec__ref_tape *t, const geodec__layer 
     if (!l->shared_gate.data) return GEODEC_OK;
     const int64_t d = t->r->model->config.d_model;
     const geodec__ref_ffn f = network(t, l, 0);
-    GEODEC_PASS(geodec__reference_ffn_run(t->r, &f, t->z, t->hidden, t->shared_out, err));
+    const bool normed = l->shared_post_norm.weight;
+    GEODEC_PASS(geodec__reference_ffn_run(t->r, &f, t->z, t->hidden, normed ? t->shared_raw : t->shared_out, err));
+    if (normed) geodec__reference_norm(t->n, &l->shared_post_norm, t->shared_raw, t->shared_out);
     if (l->shared_factor.data)
         GEODEC_PASS(geodec__reference_product(t->r->pool, &l->shared_factor, t->n, t->z, t->shared_logit, err));
     for (int64_t i = 0; i < t->n * d; i++) t->ffn_out[i] += factor(t, l, i / d) * t->shared_out[i];
@@ -50,6 +52,8 @@ geodec_status geodec__reference_shared_jvp(const geodec__ref_tape *t, const geod
     GEODEC_TRY(geodec__reference_scratch(2, (const int64_t[]){k * n * d, k * n}, buffer, err));
     double *out = buffer[0], *dlogit = buffer[1];
     GEODEC_TRY(geodec__reference_ffn_jvp(t->r, &f, k, dz, out, err));
+    if (l->shared_post_norm.weight)
+        geodec__reference_norm_jvp(n, &l->shared_post_norm, t->shared_raw + t->first * d, k, out, out);
     if (l->shared_factor.data)
         GEODEC_TRY(geodec__reference_product(t->r->pool, &l->shared_factor, k * n, dz, dlogit, err));
     for (int64_t row = 0; row < k * n; row++) {
@@ -78,6 +82,8 @@ geodec_status geodec__reference_shared_vjp(const geodec__ref_tape *t, const geod
         for (int64_t i = 0; i < d; i++) scaled[row * d + i] = s * gy[row * d + i];
         glogit[row] = s * (1 - s) * geodec_blas_dot(d, gy + row * d, t->shared_out + at * d);
     }
+    if (l->shared_post_norm.weight)
+        geodec__reference_norm_vjp(n, &l->shared_post_norm, t->shared_raw + t->first * d, k, scaled, scaled);
     GEODEC_TRY(geodec__reference_ffn_vjp(t->r, &f, k, scaled, part, err));
     geodec__reference_add(k * n * d, part, gz);
     if (l->shared_factor.data) {

@@ -73,10 +73,10 @@ void geodec__reference_enter_vjp(int64_t n, int64_t d, const geodec__norm *norm,
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
-/* Parts that some layer of this model has, and the rows of its widest gate of attention. */
+/* Parts that some layer of this model has, and its widest rows. */
 typedef struct parts {
-    bool qk_norm, v_norm, laurel, experts, local_rope, mixed_norm, hidden_norm, expert_input;
-    int64_t gate_rows;
+    bool qk_norm, v_norm, laurel, experts, local_rope, mixed_norm, hidden_norm, expert_input, router_norm;
+    int64_t gate_rows, query, key; /* numbers of the widest rows */
 } parts;
 
 static parts parts_of(const geodec_model *m)
@@ -92,6 +92,9 @@ static parts parts_of(const geodec_model *m)
         p.mixed_norm = p.mixed_norm || l->mixed_norm.weight;
         p.hidden_norm = p.hidden_norm || l->hidden_norm.weight;
         p.expert_input = p.expert_input || l->expert_norm.weight;
+        p.router_norm = p.router_norm || l->router_norm.weight;
+        p.query = geodec__max(p.query, (int64_t)l->n_head * l->head_dim);
+        p.key = geodec__max(p.key, (int64_t)l->n_kv_head * l->head_dim);
         p.gate_rows = geodec__max(p.gate_rows, geodec__reference_gate_rows(l));
     }
     return p;
@@ -103,7 +106,7 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &r->model->config;
     const parts p = parts_of(r->model);
-    const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim;
+    const int64_t d = c->d_model, q = p.query, kv = p.key;
     const int64_t used = p.experts ? c->n_expert_used : 1;
     geodec__ref_tape t = {.r = r, .n = n, .first = first};
 #define BUFFER(member, count)                                                                                          \
@@ -111,6 +114,19 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
         if (t.n_all == GEODEC__REF_BUFFERS) GEODEC_THROW(GEODEC_INTERNAL, "too many buffers");                         \
         GEODEC_NEW(t.member, count);                                                                                   \
         t.all[t.n_all++] = t.member;                                                                                   \
+    } while (0)
+#define BANK(member, number, of_row, same)                                                                             \
+    do {                                                                                                               \
+        t.member.count = (number);                                                                                     \
+        t.member.used = (of_row);                                                                                      \
+        t.member.most = (same);                                                                                        \
+        BUFFER(member.weight, n *t.member.used);                                                                       \
+        BUFFER(member.id, n *t.member.used);                                                                           \
+        BUFFER(member.slot, n *t.member.used);                                                                         \
+        BUFFER(member.start, t.member.count + 1);                                                                      \
+        BUFFER(member.vary, t.member.count);                                                                           \
+        BUFFER(member.owner, n *t.member.used);                                                                        \
+        BUFFER(member.out, n *t.member.used *d);                                                                       \
     } while (0)
     GEODEC_TRY(geodec__reference_angles_create(c, 0, r->divisor, n, &t.angles[0], err));
     if (p.local_rope) GEODEC_TRY(geodec__reference_angles_create(c, 1, NULL, n, &t.angles[1], err));
@@ -148,18 +164,33 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
     BUFFER(gate, n * geodec__max(used * c->d_ff, c->d_ff_dense));
     BUFFER(up, n * geodec__max(used * c->d_ff, c->d_ff_dense));
     if (p.hidden_norm) BUFFER(hidden_raw, n * geodec__max(c->d_ff, c->d_ff_dense));
-    if (p.expert_input) BUFFER(expert_in, n * d);
-    BUFFER(hidden, n * geodec__max(c->d_ff, geodec__max(c->d_ff_dense, c->d_ff_shared)));
+    if (p.expert_input) BUFFER(experts.in, n * d);
+    if (p.router_norm) {
+        BUFFER(routed, n * d);
+        BUFFER(chosen_out, n * d);
+        BUFFER(shared_raw, n * d);
+    }
+    const int64_t wide = geodec__max(used * c->d_ff_adjugate, geodec__max(c->d_ff_dense, c->d_ff_shared));
+    BUFFER(hidden, n * geodec__max(c->d_ff, wide));
     BUFFER(ffn_out, n * d);
+    if (c->d_inputs > 0) {
+        BUFFER(input, n * c->d_inputs);
+        BUFFER(input_gate, n * c->d_inputs);
+        BUFFER(input_out, n * d);
+    }
     if (p.experts) {
         BUFFER(prob, n * c->n_expert);
-        BUFFER(weight, n * used);
-        BUFFER(id, n * used);
-        BUFFER(slot, n * used);
-        BUFFER(start, c->n_expert + 1);
-        BUFFER(vary, c->n_expert);
-        BUFFER(owner, n * used);
-        BUFFER(expert_out, n * used * d);
+        BANK(experts, c->n_expert, used, 1);
+        t.experts.gate = t.gate;
+        t.experts.up = t.up;
+    }
+    if (p.experts && c->d_ff_adjugate > 0) {
+        const int64_t groups = c->n_expert / c->adjugate_group;
+        const int64_t chosen = geodec__min(used, groups);
+        BANK(adjugate, groups, chosen, geodec__min(chosen, c->adjugate_group));
+        BUFFER(adjugate.gate, n * t.adjugate.used * c->d_ff_adjugate);
+        BUFFER(adjugate.up, n * t.adjugate.used * c->d_ff_adjugate);
+        BUFFER(adjugate.in, n * d);
     }
     if (c->d_ff_shared > 0) {
         BUFFER(shared_gate, n * c->d_ff_shared);
@@ -167,6 +198,7 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
         BUFFER(shared_out, n * d);
         BUFFER(shared_logit, n);
     }
+#undef BANK
 #undef BUFFER
     GEODEC_TRY(geodec__reference_recurrent_tape(&t, err));
     GEODEC_MOVE(*out, t);

@@ -89,14 +89,22 @@ static const geodec__arch table[] = {
      .cut_layers = 10,
      .cut_at = 1.6448533535003662},
     {.name = "gemma4",
-     .models = "Gemma 4 E2B, E4B, 31B (text only)",
+     .models = "Gemma 4 E2B, E4B, 26B-A4B, 31B (text only)",
      .differs =
          "as gemma3, with scores that are not scaled, values normed without weights, layers that slide as "
          "`sliding_window_pattern` says, with heads of another width, and a cap on the logits; layers have an input "
          "of their own (`per_layer_token_embd`) and a scale (`layer_output_scale`); the last "
-         "`attention.shared_kv_layers` read the keys and values of earlier layers; values may be the keys",
+         "`attention.shared_kv_layers` read the keys and values of earlier layers; values may be the keys; optional "
+         "experts, weights renormalised and times `ffn_down_exps.scale`, beside a dense network, each with norms "
+         "before "
+         "and after, and a norm before the router (`ffn_gate_inp.scale`)",
      .must = "attn_q_norm attn_k_norm post_attention_norm post_ffw_norm",
-     .may = "layer_output_scale",
+     .may = "layer_output_scale ffn_gate_inp.scale ffn_down_exps.scale pre_ffw_norm_2 post_ffw_norm_1 post_ffw_norm_2",
+     .experts = GEODEC__MAYBE,
+     .fixed_weights = true,
+     .fixed_gating = true,
+     .shared = GEODEC__SHARED_FFN,
+     .mixture_norms = true,
      .activation = GEODEC_GELU_TANH,
      .head = GEODEC__MAYBE,
      .windows = GEODEC__ALWAYS,
@@ -543,6 +551,7 @@ const char *geodec__model_part_beyond(const geodec_model *m)
     if (c->yarn != 0) return "rotations scaled by YaRN";
     if (c->rope_dim_local != 0 && c->rope_dim_local != c->rope_dim) return "rotations of other widths";
     if (c->gating == GEODEC_GATING_CHOSEN || c->route_raw || c->weighed_input) return "a router of its own";
+    if (c->d_ff_adjugate > 0) return "adjugate experts";
     if (m->embed_norm.weight || m->positions.data || m->head_bias) return "an entry or a head of its own";
     for (int32_t i = 0; i < c->n_layer; i++) {
         const geodec__layer *l = &m->layer[i];

@@ -134,6 +134,8 @@ typedef struct geodec__arch {
     bool route_raw;       /* experts are chosen from the layer's input, not normed (smallthinker) */
     bool weighed_input;   /* the weight of an expert multiplies its input (llama4) */
     bool own_input;       /* experts read the layer's input, normed by ffn_norm_exps (arctic) */
+    bool mixture_norms;   /* norms of router, experts and shared network, and of what the latter two give (gemma4) */
+    bool adjugate;        /* expert_chunk_feed_forward_length, experts_per_group, expert_group_scale (grovemoe) */
     float feed_scale;     /* of the sum of experts and shared network, if there is one; 0: 1 */
     /* Recurrent layers are those with the tensor of a convolution; a layer attends, or has a feed-forward, if the file
      * has tensors of it. */

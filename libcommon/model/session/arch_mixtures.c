@@ -254,6 +254,19 @@ const geodec__arch geodec__arch_mixture[] = {
      .feed_scale = 0.70710678f,
      .logits = GEODEC__LOGITS_TIMES,
      .logit_scale = 0.5773502691896257},
+    {.name = "grovemoe",
+     .models = "GroveMoE",
+     .differs =
+         "norms of each head; experts, weights renormalised; adjugate experts (`ffn_{gate,up,down}_chexps`), one for "
+         "each `experts_per_group`, read the sum of the experts, and theirs is added to it times "
+         "`expert_group_scale`",
+     .must = "attn_q_norm attn_k_norm",
+     .experts = GEODEC__ALWAYS,
+     .head = GEODEC__MAYBE,
+     .expert_width = true,
+     .fixed_weights = true,
+     .fixed_gating = true,
+     .adjugate = true},
     {.name = "hy_v3",
      .models = "Hunyuan HY-V3",
      .differs =

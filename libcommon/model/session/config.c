@@ -222,13 +222,29 @@ static geodec_status read_gating(geodec__keys *k, geodec_model_config *c)
     return GEODEC_OK;
 }
 
+/* Adjugate experts: groups of experts, a width, a factor. */
+static geodec_status read_adjugate(geodec__keys *k, geodec_model_config *c)
+{
+    geodec_err *err = k->err;
+    if (!k->arch->adjugate) return GEODEC_OK;
+    GEODEC_PASS(geodec__key_int(k, "expert_chunk_feed_forward_length", 0, GEODEC__MAX_FF, 0, &c->d_ff_adjugate));
+    if (c->d_ff_adjugate == 0) c->d_ff_adjugate = c->head_dim;
+    GEODEC_PASS(geodec__key_int(k, "experts_per_group", 1, c->n_expert, -1, &c->adjugate_group));
+    if (c->n_expert % c->adjugate_group)
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %d experts are not groups of %d", k->path, k->name, c->n_expert,
+                    c->adjugate_group);
+    if (!geodec__key_has(k, "expert_group_scale")) GEODEC_PASS(geodec__key_missing(k->path, k->name, err));
+    return geodec__key_float32(k, "expert_group_scale", 1e6, 0, &c->adjugate_scale);
+}
+
 /* Width of the shared network, and which layers have experts. */
 static geodec_status read_dense_parts(geodec__keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
     int32_t count = 0, length = 0, dense = 0;
-    GEODEC_PASS(geodec__key_int(k, "feed_forward_length", 0, GEODEC__MAX_FF, 0, &dense));
+    const bool must = a->mixture_norms;
+    GEODEC_PASS(geodec__key_int(k, "feed_forward_length", must ? 1 : 0, GEODEC__MAX_FF, must ? -1 : 0, &dense));
     if (a->shared == GEODEC__SHARED_FFN) {
         c->d_ff_shared = a->own_input ? c->d_model : dense;
     } else if (a->shared != GEODEC__SHARED_NONE) {
@@ -336,6 +352,7 @@ static geodec_status read_experts(geodec__keys *k, geodec_model_config *c)
     GEODEC_PASS(geodec__key_int(k, own ? "expert_feed_forward_length" : "feed_forward_length", 1, GEODEC__MAX_FF, -1,
                                 &c->d_ff));
     GEODEC_PASS(read_gating(k, c));
+    GEODEC_PASS(read_adjugate(k, c));
     GEODEC_PASS(read_dense_parts(k, c));
     return GEODEC_OK;
 }
@@ -573,6 +590,12 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
             GEODEC_FAIL(GEODEC_FORMAT,
                         "%s: layer %d would read the keys of an earlier layer, and there is none of its kind", k.path,
                         i);
+        if (l->rope >= 0 && geodec__rope_dim(c, l->rope) > l->head_dim)
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: layer %d rotates %d of %d dimensions", k.path, i,
+                        geodec__rope_dim(c, l->rope), l->head_dim);
+        if (l->n_kv_head != layer[l->kv_layer].n_kv_head)
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: layer %d would read %d heads of keys, of layer %d, which has %d", k.path, i,
+                        l->n_kv_head, l->kv_layer, layer[l->kv_layer].n_kv_head);
         if (hybrid) continue;
         if (l->n_head == 0 || l->n_kv_head == 0 || l->n_head % l->n_kv_head)
             GEODEC_FAIL(GEODEC_FORMAT,

@@ -55,7 +55,7 @@ static float *score_of(const geodec_session *s, const geodec__layer *layer, floa
     const bool each = c->gating == GEODEC_GATING_SIGMOID;
     if (!each) *all = s->kernels->softmax(p, n);
     for (int32_t e = 0; each && e < n; e++) p[e] = sigmoid(p[e]);
-    if (!bias && c->n_expert_group == 0) return p;
+    if (!bias && c->n_expert_group == 0 && c->d_ff_adjugate == 0) return p; /* what is taken loses its value */
     float *score = p + geodec__pad(n);
     for (int32_t e = 0; e < n; e++) score[e] = p[e] / *all + (bias ? bias[e] : 0);
     if (c->n_expert_group > 0) close_groups(c, score);
@@ -143,7 +143,7 @@ static void take_random(const geodec_model_config *c, float *score, const float 
 }
 
 /* The weights of the chosen ones, from their probabilities. */
-static void weigh(const geodec_model_config *c, float *weight)
+static void weigh(const geodec_model_config *c, const geodec__layer *layer, const int32_t *id, float *weight)
 {
     const int32_t k = c->n_expert_used;
     float chosen = 0;
@@ -153,15 +153,42 @@ static void weigh(const geodec_model_config *c, float *weight)
     for (int32_t j = 0; j < k && (!c->expert_keep_weights || c->gating == GEODEC_GATING_CHOSEN) && !(chosen == 0); j++)
         weight[j] /= chosen;
     for (int32_t j = 0; j < k && c->expert_scale > 0; j++) weight[j] *= c->expert_scale;
+    for (int32_t j = 0; j < k && layer->expert_factor; j++) weight[j] *= layer->expert_factor[id[j]];
 }
 
-void geodec__experts_choose(const geodec_session *s, const geodec__layer *layer, float *p, int32_t *id, float *weight)
+/* The adjugate experts of row r, of the groups of those chosen: an adjugate expert's weight is the probability of the
+ * expert that has its number, over their sum. One that is chosen twice is computed once. */
+static void choose_adjugate(const geodec_session *s, int64_t r, const float *p, float all, const int32_t *chosen)
+{
+    static const float least = 6.103515625e-5f; /* the sum counts as this at least */
+    const geodec_model_config *c = &s->model->config;
+    const int32_t k = c->n_expert_used, n = c->n_expert / c->adjugate_group;
+    int32_t *const id = s->adjugate_id + r * k;
+    float *const weight = s->adjugate_weight + r * k, sum = 0;
+    for (int32_t j = 0; j < k; j++) {
+        id[j] = j < n ? chosen[j] / c->adjugate_group : -1;
+        weight[j] = j < n ? p[id[j]] / all : 0;
+        sum += weight[j];
+    }
+    for (int32_t j = 0; j < k; j++) {
+        weight[j] /= sum > least ? sum : least;
+        for (int32_t i = 0; i < j && id[j] >= 0; i++)
+            if (id[i] == id[j]) {
+                weight[i] += weight[j];
+                id[j] = -1;
+            }
+    }
+}
+
+void geodec__experts_choose(const geodec_session *s, const geodec__layer *layer, int64_t r, float *p, int32_t *id,
+                            float *weight)
 {
     const geodec_model_config *c = &s->model->config;
     float all;
     float *const score = score_of(s, layer, p, &all);
     take_largest(c, score, p, all, 0, id, weight);
-    weigh(c, weight);
+    weigh(c, layer, id, weight);
+    if (s->adjugate_id) choose_adjugate(s, r, p, all, id);
     memset(p, 0, (size_t)geodec__pad(c->n_expert) * sizeof *p);
 }
 
@@ -182,7 +209,8 @@ static void choose_row(const geodec_session *s, const geodec__layer *layer, int3
         const bool second = route == GEODEC_TAIL_ROUTE_SECOND && c->n_expert > c->n_expert_used;
         take_largest(c, score, p, all, second, id, weight);
     }
-    weigh(c, weight);
+    weigh(c, layer, id, weight);
+    if (s->adjugate_id) choose_adjugate(s, r, p, all, id);
     memset(p, 0, (size_t)geodec__pad(c->n_expert) * sizeof *p);
 }
 
@@ -214,6 +242,8 @@ void geodec__experts_add_shared(const geodec_session *s, const geodec__layer *l,
 {
     const int64_t d = s->model->config.d_model;
     const float factor = l->shared_factor.data ? sigmoid(s->dense_up_row[row][0]) : 1;
+    geodec__norm_row(s->kernels, &l->expert_post_norm, sum, sum);
+    if (l->shared_gate.data) geodec__norm_row(s->kernels, &l->shared_post_norm, s->shared_row[row], s->shared_row[row]);
     for (int64_t i = 0; l->shared_gate.data && i < d; i++) sum[i] += factor * s->shared_row[row][i];
     const float scale = s->model->config.feed_scale;
     for (int64_t i = 0; l->shared_gate.data && scale > 0 && i < d; i++) sum[i] *= scale;
@@ -221,7 +251,7 @@ void geodec__experts_add_shared(const geodec_session *s, const geodec__layer *l,
 
 /* In ascending id, so that the order does not depend on the batch. The input is still needed for other rows' experts,
  * so the sum goes into norm, which is no longer read. */
-float *geodec__experts_sum(geodec_session *s, int32_t index, int64_t row)
+static float *sum_chosen(geodec_session *s, int32_t index, int64_t row)
 {
     const geodec_model_config *c = &s->model->config;
     const int32_t k = c->n_expert_used;
@@ -242,25 +272,43 @@ float *geodec__experts_sum(geodec_session *s, int32_t index, int64_t row)
     return sum;
 }
 
-/* Gathers the rows by expert, ascending rows within one: s->assigned[row k + rank] is the gathered row of that choice;
- * the rows of expert e end before s->expert_end[e]. */
-static void group(geodec_session *s, float *const *row, const int32_t *id, int64_t per_row, int64_t n)
+float *geodec__experts_sum(geodec_session *s, int32_t index, int64_t row)
 {
-    const int32_t experts = s->model->config.n_expert, k = s->model->config.n_expert_used;
+    const geodec_model_config *c = &s->model->config;
+    const int64_t k = c->n_expert_used;
+    if (!s->model->layer[index].adjugate_gate.data) return sum_chosen(s, index, row);
+    float *sum = s->norm_row[row]; /* of the experts: geodec__experts_adjugate */
+    for (int64_t j = row * k; j < (row + 1) * k; j++) {
+        if (s->adjugate_id[j] < 0) continue;
+        const float *y = s->down_row[s->assigned[j]], w = c->adjugate_scale * s->adjugate_weight[j];
+        for (int32_t i = 0; i < c->d_model; i++) sum[i] += w * y[i];
+    }
+    return sum;
+}
+
+/* Gathers the rows by expert, ascending rows within one: s->assigned[row k + rank] is the gathered row of that choice;
+ * the rows of expert e end before s->expert_end[e]. Returns the number of gathered rows; an id below 0 has none. */
+static int32_t group(geodec_session *s, float *const *row, const int32_t *id, int64_t per_row, int64_t n,
+                     int32_t experts)
+{
+    const int32_t k = s->model->config.n_expert_used;
     int32_t *end = s->expert_end, before = 0;
     memset(end, 0, (size_t)experts * sizeof *end);
-    for (int64_t i = 0; i < n * k; i++) end[id[i / k * per_row + i % k]]++;
+    for (int64_t i = 0; i < n * k; i++)
+        if (id[i / k * per_row + i % k] >= 0) end[id[i / k * per_row + i % k]]++;
     for (int32_t e = 0; e < experts; e++) {
         const int32_t count = end[e];
         end[e] = before;
         before += count;
     }
     for (int64_t i = 0; i < n * k; i++) {
+        if (id[i / k * per_row + i % k] < 0) continue;
         const int32_t place = end[id[i / k * per_row + i % k]]++;
         s->assigned[i] = place;
         s->input[place] = row[i / k];
         if (s->place_weight) s->place_weight[place] = s->expert_weight[id - s->expert_id + i / k * per_row + i % k];
     }
+    return before;
 }
 
 /* The first expert that has rows. */
@@ -282,17 +330,27 @@ void geodec__experts_adjust(const geodec_session *s, const geodec__layer *l, int
     if (!gated && l->down_bias) j->main.bias = l->down_bias + e * out;
 }
 
-/* The products of every expert that has rows; with up, fused with the gate. */
-static void run_experts(geodec_session *s, const geodec__layer *layer, const geodec__matrix *all,
-                        const geodec__matrix *up, float *const *y)
+/* Experts whose products are computed together: those of the router, or the adjugate ones. */
+typedef struct bank {
+    const geodec__matrix *gate, *up, *down; /* of expert 0 */
+    int32_t n;
+    float **gate_row, **up_row; /* of the gathered rows */
+    bool adjugate;
+} bank;
+
+/* The products of every expert that has rows: of gate and up, fused, or of down. */
+static void run_experts(geodec_session *s, const geodec__layer *layer, const bank *b, bool gated)
 {
+    const geodec__matrix *all = gated ? b->gate : b->down;
+    float **y = gated ? b->gate_row : s->down_row;
     int64_t n_jobs = 0;
-    for (int32_t e = 0, first = 0; e < s->model->config.n_expert; first = s->expert_end[e++]) {
+    for (int32_t e = 0, first = 0; e < b->n; first = s->expert_end[e++]) {
         if (s->expert_end[e] == first) continue;
         geodec__job *j = &s->job[n_jobs++];
         *j = geodec__job_of(geodec__expert(all, e), s->input + first, y + first, s->expert_end[e] - first);
-        if (up) j->up = (geodec__side){.w = geodec__expert(up, e), .x = s->input + first, .y = s->up_row + first};
-        geodec__experts_adjust(s, layer, e, first, up != NULL, j);
+        if (gated) j->up = (geodec__side){.w = geodec__expert(b->up, e), .x = s->input + first, .y = b->up_row + first};
+        j->layer = layer;
+        if (!b->adjugate) geodec__experts_adjust(s, layer, e, first, gated, j);
     }
     geodec__jobs_run(s, n_jobs);
 }
@@ -308,7 +366,7 @@ void geodec__experts_route(geodec_session *s, const geodec__layer *layer, int32_
         if (s->tail)
             choose_row(s, layer, index, r, s->router_row[r], id, weight);
         else
-            geodec__experts_choose(s, layer, s->router_row[r], id, weight);
+            geodec__experts_choose(s, layer, r, s->router_row[r], id, weight);
     }
 }
 
@@ -319,16 +377,38 @@ void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t 
     const int64_t per_row = (int64_t)c->n_layer * k;
     int32_t *const id = s->expert_id + (int64_t)index * k;
     for (int64_t r = 0; r < n; r++) s->input[r] = layer->expert_norm.weight ? s->own_row[r] : s->norm_row[r];
+    for (int64_t r = 0; layer->router_norm.weight && r < n; r++)
+        geodec__norm_row(s->kernels, &layer->router_norm, s->x_row[r], s->own_row[r]);
     if (!c->route_before && !c->route_raw) geodec__experts_route(s, layer, index, n);
-    group(s, layer->expert_norm.weight ? s->own_row : s->norm_row, id, per_row, n);
+    for (int64_t r = 0; layer->router_norm.weight && r < n; r++) /* no longer the router's input */
+        geodec__norm_row(s->kernels, &layer->expert_norm, s->x_row[r], s->own_row[r]);
+    (void)group(s, layer->expert_norm.weight ? s->own_row : s->norm_row, id, per_row, n, c->n_expert);
     if (s->model->streamed) {
         if (n == 1) geodec__streamed_learn(s, index, id);
         geodec__streamed_run(s, index, n);
         return;
     }
-    geodec__jobs_then(s, geodec__expert(&layer->down, first_expert(s)));
-    run_experts(s, layer, &layer->gate, &layer->up, s->gate_row);
+    const bank b = {&layer->gate, &layer->up, &layer->down, c->n_expert, s->gate_row, s->up_row, false};
+    geodec__jobs_then(s, geodec__expert(b.down, first_expert(s)));
+    run_experts(s, layer, &b, true);
     for (int64_t i = 0; i < n * k; i++) s->input[i] = s->gate_row[i];
     geodec__jobs_then(s, index + 1 < s->n_blocks ? layer[1].q : s->model->head);
-    run_experts(s, layer, &layer->down, NULL, s->down_row);
+    run_experts(s, layer, &b, false);
+}
+
+void geodec__experts_adjugate(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n)
+{
+    const geodec_model_config *c = &s->model->config;
+    const bank b = {.gate = &layer->adjugate_gate,
+                    .up = &layer->adjugate_up,
+                    .down = &layer->adjugate_down,
+                    .n = c->n_expert / c->adjugate_group,
+                    .gate_row = s->adjugate_gate_row,
+                    .up_row = s->adjugate_up_row,
+                    .adjugate = true};
+    for (int64_t r = 0; r < n; r++) (void)sum_chosen(s, index, r);
+    const int32_t places = group(s, s->norm_row, s->adjugate_id, c->n_expert_used, n, b.n);
+    run_experts(s, layer, &b, true);
+    for (int32_t i = 0; i < places; i++) s->input[i] = b.gate_row[i];
+    run_experts(s, layer, &b, false);
 }

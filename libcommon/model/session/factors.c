@@ -191,6 +191,8 @@ int64_t geodec_model_pass_bytes(const geodec_model *m)
         const geodec__layer *l = &m->layer[i];
         sum += bytes_of(&l->router) + bytes_of(&l->shared_gate) + bytes_of(&l->shared_up) + bytes_of(&l->shared_down) +
                bytes_of(&l->shared_factor);
+        sum += m->config.n_expert_used *
+               (bytes_of(&l->adjugate_gate) + bytes_of(&l->adjugate_up) + bytes_of(&l->adjugate_down));
         for (int k = 0; k < GEODEC_SLOTS; k++) sum += geodec_model_slot_bytes(m, i, (geodec_slot)k);
     }
     return sum;

@@ -214,6 +214,7 @@ void geodec__forward_feed(geodec_session *s, int32_t index, int64_t n)
     if (l->router.data) {
         geodec__experts_run(s, l, index, n);
         if (l->shared_gate.data) geodec__experts_shared(s, l, n);
+        if (l->adjugate_gate.data) geodec__experts_adjugate(s, l, index, n);
         return;
     }
     const bool mixture = s->model->config.n_expert > 0;
@@ -298,7 +299,7 @@ void geodec__forward_attend(geodec_session *s, int32_t index, int64_t n, bool ch
         for (int64_t r = 0; r < n; r++) s->input[r] = s->x_row[r];
         geodec__experts_route(s, l, index, n);
     }
-    for (int64_t r = 0; l->expert_norm.weight && r < n; r++)
+    for (int64_t r = 0; l->expert_norm.weight && !l->router_norm.weight && r < n; r++)
         geodec__norm_row(s->kernels, &l->expert_norm, s->x_row[r], s->own_row[r]);
     geodec__forward_norm(s, &l->attn_norm, n);
     show(s, index, GEODEC_SIDE_STREAM, n, d);

@@ -33,12 +33,20 @@ int64_t geodec__layer_pass_least_bytes(const geodec_session *s)
     return rows > s->max_batch ? rows * (row_bytes(s) + state + 8) : 0;
 }
 
+/* Whether experts read the layer's input, of which nothing is left behind attention. */
+static bool reads_input(const geodec_model *m)
+{
+    for (int32_t i = 0; i < m->config.n_layer; i++)
+        if (m->layer[i].expert_norm.weight && !m->layer[i].router_norm.weight) return true;
+    return false;
+}
+
 /* Observers see whole batches, and some forms of the stream and the cache belong to the rows of a session. */
 static bool possible(const geodec_session *s)
 {
     return s->model->streamed && !s->engine && !s->attnres && !s->rewrite && !s->watch && !s->watch_update &&
-           !s->tail && !(s->recur && geodec__session_forgets(s)) && !s->model->config.parallel && !s->own_row &&
-           !s->place_weight && s->model->config.n_streams == 0;
+           !s->tail && !(s->recur && geodec__session_forgets(s)) && !s->model->config.parallel &&
+           !reads_input(s->model) && !s->place_weight && !s->adjugate_id && s->model->config.n_streams == 0;
 }
 
 /* Expected reads, in sets of experts, of n rows in passes of so many, while `left` slots are left of those for all
@@ -246,7 +254,8 @@ static void run_expert(void *ctx, const geodec_stream_blob *blob)
             const int32_t row = (int32_t)(p->by_expert[at] / k);
             if (row == last) continue;
             last = row;
-            geodec__norm_row(s->kernels, &l->ffn_norm, p->x[row], s->norm_row[n]);
+            geodec__norm_row(s->kernels, l->expert_norm.weight ? &l->expert_norm : &l->ffn_norm, p->x[row],
+                             s->norm_row[n]);
             s->input[n] = s->norm_row[n];
             choice[n++] = p->by_expert[at];
         }
@@ -278,7 +287,10 @@ static void attend(const pass *p, const part *a, int32_t index, bool routed)
     geodec_session v = view_of(p, a);
     geodec__forward_attend(&v, index, a->n, true);
     if (routed && !v.model->config.route_before && !v.model->config.route_raw) {
-        for (int64_t r = 0; r < a->n; r++) v.input[r] = v.norm_row[r];
+        for (int64_t r = 0; r < a->n; r++) {
+            geodec__norm_row(v.kernels, &v.model->layer[index].router_norm, v.x_row[r], v.norm_row[r]);
+            v.input[r] = v.norm_row[r];
+        }
         geodec__experts_route(&v, &v.model->layer[index], index, a->n);
     }
     if (routed || !geodec__layer_feeds(&v.model->layer[index])) return;

@@ -85,9 +85,13 @@ typedef struct geodec_model_config {
     double yarn; /* 1: pairs before the ramp's end are scaled less, or not at all (YaRN); 0: all are scaled */
     double yarn_low, yarn_high; /* pairs where the ramp begins and ends */
     bool chunks;                /* a window is a chunk: keys from the multiple of it below the row's position on */
-    bool embed_added;     /* the normed embedding is added again in every layer, times layer_output_scale (talkie) */
-    bool route_raw;       /* experts are chosen from the layer's input, not normed */
-    bool weighed_input;   /* the weight of an expert multiplies its input, not its output */
+    bool embed_added;   /* the normed embedding is added again in every layer, times layer_output_scale (talkie) */
+    bool route_raw;     /* experts are chosen from the layer's input, not normed */
+    bool weighed_input; /* the weight of an expert multiplies its input, not its output */
+    /* Adjugate experts, one of each so many experts with neighbouring numbers, of so many hidden numbers: they read the
+     * experts' sum, and theirs is added to it with this factor. 0: none */
+    int32_t adjugate_group, d_ff_adjugate;
+    float adjugate_scale;
     float feed_scale;     /* factor of the sum of experts and the network beside them; 0: 1 */
     float residual_scale; /* factor of what each half of a layer adds to the stream */
     float logit_scale;    /* logits are divided by it */

@@ -165,11 +165,15 @@ struct geodec_session {
     bool *want;               /* [max_batch] all false between calls */
     int32_t *parent, *depth;  /* [max_batch] of the current batch; in a chain the parent of row i is i - 1 */
     /* experts */
-    float **router_row;                /* [max_batch][2 pad(n_expert)] logits, scores */
-    int32_t *expert_id;                /* [max_batch][n_layer][n_expert_used] best first */
-    float *expert_weight;              /* the same shape */
-    int32_t *expert_end;               /* [n_expert] where each expert's gathered rows end */
-    float *place_weight;               /* of the gathered rows, where weights multiply the input; NULL otherwise */
+    float **router_row;   /* [max_batch][2 pad(n_expert)] logits, scores */
+    int32_t *expert_id;   /* [max_batch][n_layer][n_expert_used] best first */
+    float *expert_weight; /* the same shape */
+    int32_t *expert_end;  /* [n_expert] where each expert's gathered rows end */
+    float *place_weight;  /* of the gathered rows, where weights multiply the input; NULL otherwise */
+    /* of adjugate experts, of the current layer; NULL without: [max_batch][n_expert_used] ids (-1: one that came before
+     * in the row, or none) and weights; hidden numbers of the gathered rows */
+    int32_t *adjugate_id;
+    float *adjugate_weight, **adjugate_gate_row, **adjugate_up_row;
     int32_t *assigned;                 /* [max_batch][n_expert_used] index of (row, rank) among the gathered rows */
     struct geodec__foreseen *foreseen; /* streamed_ahead.c; NULL: no foreseer */
     struct geodec__priced *priced;     /* streamed_price.c; NULL: nothing streams */
@@ -291,15 +295,18 @@ void geodec__experts_route(geodec_session *s, const geodec__layer *layer, int32_
  */
 void geodec__experts_adjust(const geodec_session *s, const geodec__layer *l, int32_t e, int32_t first, bool gated,
                             geodec__job *j);
-/* Chooses for one row. p [2 pad(n_expert)]: the router's scores, overwritten. id, weight [n_expert_used], best first;
+/* Chooses for row r. p [2 pad(n_expert)]: the router's scores, overwritten. id, weight [n_expert_used], best first;
  * ties go to the lowest id. */
-void geodec__experts_choose(const geodec_session *s, const geodec__layer *layer, float *p, int32_t *id, float *weight);
+void geodec__experts_choose(const geodec_session *s, const geodec__layer *layer, int64_t r, float *p, int32_t *id,
+                            float *weight);
 /* Numbers by which the experts of a row are chosen, largest first, from its logits in p, which may change: p itself or
  * behind it. */
 const float *geodec__experts_order(const geodec_session *s, const geodec__layer *layer, float *p);
 /* Norm of n streams and logits of the layer's router, in the rows given. */
 void geodec__router_run(geodec_session *s, int32_t layer, const float *const *stream, float *const *norm,
                         const float **in, float *const *out, int64_t n);
+/* After the experts of all n rows, the adjugate experts; the sums of the former are then in norm. */
+void geodec__experts_adjugate(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n);
 /* The shared network of all n rows, for the sum; reads norm. */
 void geodec__experts_shared(geodec_session *s, const geodec__layer *layer, int64_t n);
 /* Adds an expert's output y [d_model], or the shared network's of a row, to a sum. */

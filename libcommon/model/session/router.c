@@ -58,7 +58,11 @@ void geodec__router_run(geodec_session *s, int32_t layer, const float *const *st
         if (c->route_raw)
             memcpy(norm[i], stream[i], (size_t)c->d_model * sizeof(float));
         else
-            geodec__norm_row(s->kernels, c->route_before ? &l->attn_norm : &l->ffn_norm, stream[i], norm[i]);
+            geodec__norm_row(s->kernels,
+                             c->route_before         ? &l->attn_norm
+                             : l->router_norm.weight ? &l->router_norm
+                                                     : &l->ffn_norm,
+                             stream[i], norm[i]);
         in[i] = norm[i];
     }
     geodec__router_scores(s, l, in, out, n);

@@ -27,6 +27,8 @@ done:
 
 /* Width of the dense networks of a mixture; 0: none. */
 static int64_t dense_width(const geodec_model_config *c) { return geodec__max(c->d_ff_dense, c->d_ff_shared); }
+/* Of the experts, and of networks without any. */
+static int64_t expert_width(const geodec_model_config *c) { return geodec__max(c->d_ff, c->d_ff_adjugate); }
 /* Columns of the widest small matrix of a layer. */
 static int64_t small_width(const geodec_model_config *c) { return geodec__max(c->d_inputs, c->laurel_rank); }
 
@@ -94,6 +96,11 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
         GEODEC_NEW_EACH(places * c->n_layer, s->expert_id, s->expert_weight);
         for (int64_t i = 0; i < places * c->n_layer; i++) s->expert_id[i] = -1; /* stays so in dense layers */
         GEODEC_NEW(s->assigned, places);
+        if (c->d_ff_adjugate > 0) {
+            GEODEC_NEW_EACH(places, s->adjugate_id, s->adjugate_weight);
+            GEODEC_TRY(geodec__session_rows(&s->adjugate_gate_row, places, c->d_ff_adjugate, err));
+            GEODEC_TRY(geodec__session_rows(&s->adjugate_up_row, places, c->d_ff_adjugate, err));
+        }
         GEODEC_NEW_EACH(c->n_expert, s->expert_end, s->needed);
     }
 done:
@@ -106,7 +113,7 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
     const geodec_model_config *c = &s->model->config;
     const int64_t mixed = geodec__max((int64_t)c->n_head * s->attend_dim, geodec__recurrent_widest(s->model)),
                   inner = geodec__max(dense_width(c), small_width(c)),
-                  widest = geodec__max(geodec__max(c->d_model, geodec__max(c->d_ff, inner)), mixed);
+                  widest = geodec__max(geodec__max(c->d_model, geodec__max(expert_width(c), inner)), mixed);
     const int threads = geodec_pool_threads(s->pool);
     GEODEC_NEW(s->worker, threads);
     s->n_workers = threads;
@@ -142,7 +149,7 @@ static geodec_status new_product(geodec_session *s, geodec_err *err)
                   inner = geodec__max(dense_width(c), small_width(c)),
                   wide = geodec__max(geodec__pad(inner), geodec__pad(mixed));
     const int64_t inputs =
-        geodec__max(geodec__max(3 * n, 2 * places) * d, geodec__max(places * geodec__pad(c->d_ff), n * wide));
+        geodec__max(geodec__max(3 * n, 2 * places) * d, geodec__max(places * geodec__pad(expert_width(c)), n * wide));
     s->made_size = (inputs + 31) / 32;
     GEODEC_NEW(s->made, geodec__max(1, s->made_size * s->made_bytes));
 done:
@@ -230,7 +237,7 @@ void geodec_session_destroy(geodec_session *s)
                 s->update_row, s->wide_row, s->both_row, s->decay_row, s->gating_row, s->inputs_row, s->inner_row,
                 s->own_row, s->entry_row, s->place_weight, s->output, s->cosine, s->sine, s->expert_weight,
                 s->rope_step, s->input, s->want, s->parent, s->depth, s->job, s->made, s->expert_id, s->assigned,
-                s->expert_end, s->needed);
+                s->expert_end, s->needed, s->adjugate_id, s->adjugate_weight, s->adjugate_gate_row, s->adjugate_up_row);
     for (int i = 0; i < s->n_workers; i++)
         GEODEC_FREE(s->worker[i].weights, s->worker[i].panel, s->worker[i].job, s->worker[i].expert_end);
     geodec__attention_destroy(s);
@@ -248,8 +255,9 @@ int64_t geodec__session_bytes(const geodec_session *s)
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, k = geodec__max(1, c->n_expert_used), q = (int64_t)c->n_head * s->attend_dim;
     const int64_t kv = s->cache.k_width + s->cache.v_width;
+    const int64_t hidden = 2 * ((int64_t)c->d_ff + c->d_ff_adjugate); /* gate and up */
     const int64_t row = 2 * (int64_t)c->d_model + geodec__streams_width(s->model) + 2 * q + kv +
-                        k * (2 * (int64_t)c->d_ff + c->d_model) + c->n_expert;
+                        k * (hidden + c->d_model) + c->n_expert;
     const int64_t angles = (int64_t)c->rope_dim * s->rope_rows * (c->rope_base_local > 0 ? 2 : 1);
     const int64_t routes = 2 * k * c->n_layer;
     return s->cache.bytes + geodec_session_recurrence_bytes(s).most + geodec__recurrent_bytes(s) +

@@ -121,6 +121,12 @@ geodec_session geodec__team_view(const geodec_session *s, geodec__team *t, int w
         v.expert_id += place * c->n_layer;
         v.expert_weight += place * c->n_layer;
         v.assigned += place;
+        if (v.adjugate_id) {
+            v.adjugate_id += place;
+            v.adjugate_weight += place;
+            v.adjugate_gate_row += place;
+            v.adjugate_up_row += place;
+        }
         v.expert_end = v.worker->expert_end;
     }
     if (v.made) {

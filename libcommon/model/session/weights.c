@@ -8,6 +8,7 @@
 #include "session/model_internal.h"
 #include "ternary/ternary.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -306,7 +307,8 @@ static geodec_status bind_shared(geodec__binder *b, int32_t i, geodec__layer *l)
     geodec_err *err = b->err;
     const int64_t d = b->c->d_model, shared = b->c->d_ff_shared;
     const bool dense = b->arch->shared == GEODEC__SHARED_FFN;
-    if (shared == 0 || (dense && !geodec__bind_find(b, i, "ffn_up.weight"))) return GEODEC_OK;
+    if (shared == 0 || (dense && !b->arch->mixture_norms && !geodec__bind_find(b, i, "ffn_up.weight")))
+        return GEODEC_OK;
     GEODEC_PASS(geodec__bind_matrices(b, i, dense ? "ffn_gate.weight" : "ffn_gate_shexp.weight", d, shared, 1,
                                       &l->shared_gate));
     GEODEC_PASS(
@@ -316,6 +318,39 @@ static geodec_status bind_shared(geodec__binder *b, int32_t i, geodec__layer *l)
     if (geodec__bind_presence(b->arch, "ffn_gate_inp_shexp") == GEODEC__ALWAYS)
         GEODEC_PASS(geodec__bind_matrices(b, i, "ffn_gate_inp_shexp.weight", d, 1, 1, &l->shared_factor));
     return GEODEC_OK;
+}
+
+/* The norms around experts and shared network, and the factors of the experts. The router's norm has those of the file
+ * over the root of the width. */
+static geodec_status bind_mixture_norms(geodec__binder *b, int32_t i, geodec__layer *l)
+{
+    geodec_err *err = b->err;
+    const int64_t d = b->c->d_model;
+    const float *scale = NULL;
+    float *weight;
+    if (!b->arch->mixture_norms) return GEODEC_OK;
+    GEODEC_PASS(geodec__bind_norm(b, GEODEC__ALWAYS, false, i, "pre_ffw_norm_2", d, 0, &l->expert_norm));
+    GEODEC_PASS(geodec__bind_norm(b, GEODEC__ALWAYS, false, i, "post_ffw_norm_2", d, 0, &l->expert_post_norm));
+    GEODEC_PASS(geodec__bind_norm(b, GEODEC__ALWAYS, false, i, "post_ffw_norm_1", d, 0, &l->shared_post_norm));
+    GEODEC_PASS(geodec__bind_vector(b, GEODEC__ALWAYS, i, "ffn_gate_inp.scale", d, &scale));
+    GEODEC_PASS(geodec__bind_floats(b, d, &weight));
+    for (int64_t k = 0; k < d; k++) weight[k] = (float)((double)scale[k] / sqrt((double)d));
+    l->router_norm = l->expert_norm;
+    l->router_norm.weight = weight;
+    l->router_norm.bias = NULL;
+    return geodec__bind_vector(b, GEODEC__MAYBE, i, "ffn_down_exps.scale", b->c->n_expert, &l->expert_factor);
+}
+
+/* One adjugate expert for each group of experts, if the model has such. */
+static geodec_status bind_adjugate(geodec__binder *b, int32_t i, geodec__layer *l)
+{
+    geodec_err *err = b->err;
+    const int64_t d = b->c->d_model, f = b->c->d_ff_adjugate;
+    if (f == 0) return GEODEC_OK;
+    const int64_t n = b->c->n_expert / b->c->adjugate_group;
+    GEODEC_PASS(geodec__bind_matrices(b, i, "ffn_gate_chexps.weight", d, f, n, &l->adjugate_gate));
+    GEODEC_PASS(geodec__bind_matrices(b, i, "ffn_up_chexps.weight", d, f, n, &l->adjugate_up));
+    return geodec__bind_matrices(b, i, "ffn_down_chexps.weight", f, d, n, &l->adjugate_down);
 }
 
 static geodec_status bind_mixture(geodec__binder *b, int32_t i, geodec__layer *l)
@@ -335,6 +370,8 @@ static geodec_status bind_mixture(geodec__binder *b, int32_t i, geodec__layer *l
     GEODEC_PASS(bind_routed(b, i, d, f, l));
     GEODEC_PASS(geodec__bind_norm(b, geodec__bind_presence(b->arch, "ffn_norm_exps"), false, i, "ffn_norm_exps", d, 0,
                                   &l->expert_norm));
+    GEODEC_PASS(bind_mixture_norms(b, i, l));
+    GEODEC_PASS(bind_adjugate(b, i, l));
     return bind_shared(b, i, l);
 }
 
@@ -625,6 +662,7 @@ void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geo
                                                 &l->recurrent.dt,
                                                 &l->recurrent.out};
         const geodec__matrix *const many[] = {&l->gate, &l->up, &l->down};
+        const geodec__matrix *const adjugate[] = {&l->adjugate_gate, &l->adjugate_up, &l->adjugate_down};
         for (size_t k = 0; k < sizeof single / sizeof *single; k++)
             if (single[k]->data) fn(ctx, single[k]);
         for (size_t k = 0; k < sizeof many / sizeof *many; k++) {
@@ -633,6 +671,10 @@ void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geo
                 const geodec__matrix w = geodec__expert(many[k], e);
                 fn(ctx, &w);
             }
+        }
+        for (int64_t e = 0; l->adjugate_gate.data && e < 3 * (experts / m->config.adjugate_group); e++) {
+            const geodec__matrix w = geodec__expert(adjugate[e % 3], e / 3);
+            fn(ctx, &w);
         }
         for (int k = 0; k < GEODEC_SLOTS; k++)
             if (l->basis[k].data && (k == 0 || l->basis[k].data != l->basis[k - 1].data)) fn(ctx, &l->basis[k]);

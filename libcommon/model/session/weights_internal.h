@@ -51,10 +51,13 @@ typedef struct geodec__layer {
     geodec__norm attn_norm, ffn_norm;           /* before attention and feed-forward */
     geodec__norm attn_post_norm, ffn_post_norm; /* of the block's output, before it is added (gemma) */
     geodec__norm q_norm, k_norm;                /* of each head, or of all together (olmoe) */
-    geodec__norm expert_norm;                   /* of the layer's input, for the experts (arctic) */
-    geodec__norm v_norm;                        /* of each head's value */
-    geodec__norm mixed_norm, hidden_norm;       /* of attention's result and of the gated hidden vector, before o and
-                                                 * down (bitnet) */
+    geodec__norm expert_norm;                   /* of the layer's input, for the experts (arctic); with router_norm of
+                                                 * the stream behind attention */
+    geodec__norm router_norm;                   /* of that stream, for the router (gemma4) */
+    geodec__norm expert_post_norm, shared_post_norm; /* of the experts' sum, of the shared network's output */
+    geodec__norm v_norm;                             /* of each head's value */
+    geodec__norm mixed_norm, hidden_norm; /* of attention's result and of the gated hidden vector, before o and
+                                           * down (bitnet) */
     const float *q_bias, *k_bias, *v_bias, *o_bias;             /* [pad(rows)] */
     const float *gate_bias, *up_bias, *down_bias, *router_bias; /* [pad(rows)], with experts [n_expert][pad(rows)] */
     const float *hidden_scale;                                  /* [d_ff] divides the activation (mpt) */
@@ -83,7 +86,9 @@ typedef struct geodec__layer {
     const float *expert_place;     /* [n_expert][3] positions on the torus */
     geodec__matrix router;         /* data NULL in a dense layer */
     geodec__matrix gate, up, down; /* with experts: of expert 0; the others by geodec__expert. Of a store: data NULL */
-    const float *expert_bias;      /* [pad(n_expert)] added to the scores for the choice only */
+    geodec__matrix adjugate_gate, adjugate_up, adjugate_down; /* of adjugate expert 0; data NULL: none */
+    const float *expert_bias;   /* [pad(n_expert)] added to the scores for the choice only */
+    const float *expert_factor; /* [pad(n_expert)] of the weights of the chosen; NULL: ones */
     /* The network of every row beside its experts, and the row [1][d_model] whose product's sigmoid is its factor (data
      * NULL: 1). */
     geodec__matrix shared_gate, shared_up, shared_down, shared_factor;

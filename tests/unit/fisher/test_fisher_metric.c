@@ -55,7 +55,9 @@ static setting begin(int kind, int32_t layer)
     double *x = geodec_mem_new(TOKENS * t.d, sizeof *x), *y = geodec_mem_new(TOKENS * t.d, sizeof *y);
     for (int64_t i = 0; i < COUNT; i++) {
         test_ok(geodec_reference_embed(t.r, t.token + t.first[i], TOKENS, x, &err), &err);
-        test_ok(geodec_reference_run(t.r, 0, layer, TOKENS, x, NULL, y, &err), &err);
+        geodec_reference *own = models_reference(t.m, t.token + t.first[i], TOKENS);
+        test_ok(geodec_reference_run(own, 0, layer, TOKENS, x, NULL, y, &err), &err);
+        geodec_reference_destroy(own);
         memcpy(t.state + i * t.d, y + t.position[i] * t.d, (size_t)t.d * sizeof *y);
     }
     geodec_mem_free(x);
@@ -151,8 +153,10 @@ Test(fisher_metric, is_the_stream_s_metric_seen_through_the_chart)
         for (int64_t i = 0; i < COUNT; i++) {
             const int64_t n = t.position[i] + 1;
             test_ok(geodec_reference_embed(t.r, t.token + t.first[i], n, x, &err), &err);
-            test_ok(geodec_reference_run(t.r, 0, 1, n, x, NULL, y, &err), &err);
-            test_ok(geodec_reference_fisher(t.r, 1, n, y, t.d, full, NULL, &err), &err);
+            geodec_reference *own = models_reference(t.m, t.token + t.first[i], n);
+            test_ok(geodec_reference_run(own, 0, 1, n, x, NULL, y, &err), &err);
+            test_ok(geodec_reference_fisher(own, 1, n, y, t.d, full, NULL, &err), &err);
+            geodec_reference_destroy(own);
             geodec_blas_gemm(false, false, N, t.d, t.d, 1, t.basis, t.d, full, t.d, 0, bg, t.d);
             geodec_blas_gemm(false, true, N, N, t.d, 1, bg, t.d, t.basis, t.d, 0, want, N);
             cr_assert_lt(test_max_abs_diff(g + i * N * N, want, N * N), 1e-10 * test_max_abs(want, N * N), "%s",

@@ -30,9 +30,9 @@ Test(attention_gradient, of_every_architecture, .timeout = 120)
     for (int kind = 0; kind < MODEL_STREAMS; kind++) {
         geodec_err err = {0};
         geodec_model *m = models_create(kind);
-        geodec_reference *r = NULL;
         int32_t token[LENGTH];
-        test_ok(geodec_reference_create(m, NULL, &r, &err), &err);
+        models_tokens(m, token, LENGTH);
+        geodec_reference *r = models_reference(m, token, LENGTH);
         const int64_t d = geodec_model_configuration(m)->d_model, H = geodec_model_configuration(m)->n_head;
         const int32_t layer = geodec_model_configuration(m)->n_layer - 1;
         const int64_t columns = QUERIES * (H + 1) * FORMS;
@@ -40,7 +40,6 @@ Test(attention_gradient, of_every_architecture, .timeout = 120)
                *part = geodec_mem_new(columns * N, sizeof *part), *inside = geodec_mem_new(columns, sizeof *inside),
                *along = geodec_mem_new(columns * 2, sizeof *along), *x = geodec_mem_new(LENGTH * d, sizeof *x),
                *y = geodec_mem_new(LENGTH * d, sizeof *y), *weight = geodec_mem_new(QUERIES * (H + 1), sizeof *weight);
-        models_tokens(m, token, LENGTH);
         for (int64_t i = 0; i < d; i++) basis[i * d + i] = 1;
         test_ok(geodec_attention_gradient(r, layer, token, LENGTH, QUERIES, queries, d, basis,
                                           &(geodec_attention_gradients){whole, inside, along, weight}, &err),

@@ -15,7 +15,7 @@ typedef struct description {
     const char *name;
     geodec_model_config config;
     /* norms */
-    bool qk_norm, post_norms, v_norm, mixed_norm, hidden_norm, embed_norm, expert_norm;
+    bool qk_norm, post_norms, v_norm, mixed_norm, hidden_norm, embed_norm, expert_norm, mixture_norms;
     bool qk_whole;             /* norms of query and key are of all heads together */
     bool qk_each;              /* norms of query and key have weights of each head */
     bool norm_biases;          /* of every norm */
@@ -28,7 +28,9 @@ typedef struct description {
     float cut_at;               /* of the gates of all layers but the last; 0: none is cut */
     int32_t window, full_every; /* layers i with (i + 1) % full_every != 0 have the window and, with a local base, table
                                  * 1 */
-    int32_t still_every;        /* layers i with (i + 1) % still_every = 0 do not rotate */
+    int32_t local_kv_heads, local_dim; /* of the layers with the window; 0: as the others */
+    int32_t shared_keys;               /* so many last layers read the keys of the last before them with their window */
+    int32_t still_every;               /* layers i with (i + 1) % still_every = 0 do not rotate */
 } description;
 
 #define SIZES(layers, width, heads, kv, dim, ff, vocab) SIZES_ROTATED(layers, width, heads, kv, dim, dim, ff, vocab)
@@ -158,13 +160,44 @@ static const description kinds[MODEL_KINDS] = {
     {.name = "experts chosen from the block's input, parallel halves",
      .config = {SIZES(2, 24, 4, 2, 8, 20, 50), .n_expert = 6, .n_expert_used = 2, .route_raw = true, .parallel = true,
                 .activation = GEODEC_RELU, .layer_norm = true, .rope_pairs = GEODEC_ROPE_HALVES}},
-    {.name = "three streams, a path beside attention, cut gates",
-     .config = {SIZES(3, 24, 4, 2, 8, 40, 50), .n_streams = 3, .laurel_rank = 5, .activation = GEODEC_GELU_TANH,
-                .attn_scale = 1, .final_softcap = 3, .rope_pairs = GEODEC_ROPE_HALVES},
+    {.name = "adjugate experts of groups of three, fewer than are chosen",
+     .config = {SIZES(2, 24, 4, 2, 8, 20, 50), .n_expert = 6, .n_expert_used = 4, .adjugate_group = 3,
+                .d_ff_adjugate = 27, .adjugate_scale = 0.6f, .rope_pairs = GEODEC_ROPE_HALVES}},
+    {.name = "norms of router, experts and the network beside them, before and after, factors of experts",
+     .config = {SIZES(2, 24, 4, 2, 8, 20, 50), .n_expert = 6, .n_expert_used = 3, .d_ff_shared = 31,
+                .activation = GEODEC_GELU_TANH, .rope_pairs = GEODEC_ROPE_HALVES},
+     .post_norms = true,
+     .mixture_norms = true,
+     .expert_norm = true},
+    {.name = "layers of different heads",
+     .config = {SIZES(3, 24, 4, 2, 10, 40, 50), .rope_base_local = 100, .rope_dim_local = 6,
+                .rope_pairs = GEODEC_ROPE_HALVES},
+     .qk_norm = true,
+     .v_norm = true,
+     .gate = GATE_OF_HEADS,
+     .local_kv_heads = 1,
+     .local_dim = 6,
+     .window = 5,
+     .full_every = 3},
+    {.name = "inputs of each layer, keys of earlier layers, a scaled stream",
+     .config = {SIZES(6, 24, 4, 2, 8, 40, 50), .rope_base_local = 100, .rope_dim_local = 6, .d_inputs = 5,
+                .activation = GEODEC_GELU_TANH, .embed_scale = 4.9f, .rope_pairs = GEODEC_ROPE_HALVES},
      .post_norms = true,
      .qk_norm = true,
      .v_norm = true,
-     .cut_at = 0.5f, /* from which no gate is as near as a step of the differences */
+     .stream_scale = 0.8f,
+     .local_kv_heads = 1,
+     .local_dim = 6,
+     .window = 5,
+     .full_every = 3,
+     .shared_keys = 3},
+    {.name = "three streams, a path beside attention, cut gates",
+     .config = {SIZES(3, 24, 4, 2, 8, 40, 50), .n_streams = 3, .laurel_rank = 5, .embed_scale = 4.9f,
+                .activation = GEODEC_GELU_TANH, .attn_scale = 1, .final_softcap = 3, .rope_pairs = GEODEC_ROPE_HALVES},
+     .post_norms = true,
+     .qk_norm = true,
+     .v_norm = true,
+     .cut_at = 0.5f,
      .window = 5,
      .full_every = 3},
 };
@@ -230,7 +263,7 @@ static geodec__matrix matrix(owner *o, int64_t cols, int64_t rows, int64_t count
 static void add_matrices(owner *o, const description *k, bool routed, geodec__layer *l)
 {
     const geodec_model_config *c = &k->config;
-    const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim,
+    const int64_t d = c->d_model, q = (int64_t)l->n_head * l->head_dim, kv = (int64_t)l->n_kv_head * l->head_dim,
                   experts = routed ? c->n_expert : 1, f = c->n_expert > 0 && !routed ? c->d_ff_dense : c->d_ff;
     l->q = matrix(o, d, q, 1);
     l->k = matrix(o, d, kv, 1);
@@ -239,7 +272,7 @@ static void add_matrices(owner *o, const description *k, bool routed, geodec__la
     l->gate = matrix(o, d, f, experts);
     if (!c->plain) l->up = matrix(o, d, f, experts);
     l->down = matrix(o, f, d, experts);
-    if (k->gate != NO_GATE) l->attn_gate = matrix(o, d, k->gate == GATE_OF_HEADS ? c->n_head : q, 1);
+    if (k->gate != NO_GATE) l->attn_gate = matrix(o, d, k->gate == GATE_OF_HEADS ? l->n_head : q, 1);
 }
 
 static void add_experts(owner *o, const description *k, geodec__layer *l)
@@ -253,9 +286,20 @@ static void add_experts(owner *o, const description *k, geodec__layer *l)
         l->shared_up = matrix(o, d, c->d_ff_shared, 1);
         l->shared_down = matrix(o, c->d_ff_shared, d, 1);
     }
+    if (c->d_ff_adjugate > 0) {
+        l->adjugate_gate = matrix(o, d, c->d_ff_adjugate, c->n_expert / c->adjugate_group);
+        l->adjugate_up = matrix(o, d, c->d_ff_adjugate, c->n_expert / c->adjugate_group);
+        l->adjugate_down = matrix(o, c->d_ff_adjugate, d, c->n_expert / c->adjugate_group);
+    }
     if (k->shared_factor) l->shared_factor = matrix(o, d, 1, 1);
     if (k->feed_biases) l->router_bias = vector(o, c->n_expert, 0, 0.3);
     if (k->expert_norm) l->expert_norm = norm(o, k, d, 1);
+    if (k->mixture_norms) {
+        l->router_norm = norm(o, k, d, 0.5);
+        l->expert_post_norm = norm(o, k, d, 0.5);
+        l->shared_post_norm = norm(o, k, d, 0.5);
+        l->expert_factor = vector(o, c->n_expert, 1, 0.3);
+    }
 }
 
 static void add_inner_norms(owner *o, const description *k, geodec__layer *l)
@@ -267,10 +311,10 @@ static void add_inner_norms(owner *o, const description *k, geodec__layer *l)
         l->ffn_post_norm = norm(o, k, d, 0.5);
     }
     if (k->qk_norm) {
-        l->q_norm = norm_of_parts(o, k, l->q.rows, k->qk_whole ? l->q.rows : c->head_dim, k->qk_each, 1);
-        l->k_norm = norm_of_parts(o, k, l->k.rows, k->qk_whole ? l->k.rows : c->head_dim, k->qk_each, 1);
+        l->q_norm = norm_of_parts(o, k, l->q.rows, k->qk_whole ? l->q.rows : l->head_dim, k->qk_each, 1);
+        l->k_norm = norm_of_parts(o, k, l->k.rows, k->qk_whole ? l->k.rows : l->head_dim, k->qk_each, 1);
     }
-    if (k->v_norm) l->v_norm = norm_of_parts(o, k, l->v.rows, c->head_dim, false, 1);
+    if (k->v_norm) l->v_norm = norm_of_parts(o, k, l->v.rows, l->head_dim, false, 1);
     if (k->mixed_norm) l->mixed_norm = norm(o, k, l->o.cols, 1);
     if (k->hidden_norm) l->hidden_norm = norm(o, k, l->down.cols, 1);
 }
@@ -291,7 +335,7 @@ static void add_vectors(owner *o, const description *k, geodec__layer *l)
         l->down_bias = rows(o, l->down.rows, experts);
     }
     if (k->hidden_scale) l->hidden_scale = vector(o, l->gate.rows, 1.5, 0.2);
-    if (k->sinks) l->sinks = vector(o, k->config.n_head, 0, 1);
+    if (k->sinks) l->sinks = vector(o, l->n_head, 0, 1);
     memcpy(l->xielu, xielu, sizeof xielu);
 }
 
@@ -310,6 +354,8 @@ static void add_streams(owner *o, const description *k, geodec__layer *l)
     l->laurel_norm = norm(o, k, d, 0.5);
 }
 
+static bool slides(const description *k, int32_t i) { return k->full_every && (i + 1) % k->full_every != 0; }
+
 static geodec__layer layer(owner *o, const description *k, int32_t i)
 {
     const geodec_model_config *c = &k->config;
@@ -321,6 +367,10 @@ static geodec__layer layer(owner *o, const description *k, int32_t i)
                        .v_dim = c->head_dim,
                        .d_ff = c->n_expert > 0 ? c->d_ff_dense : c->d_ff,
                        .kv_layer = i};
+    if (k->local_dim > 0 && slides(k, i)) {
+        l.n_kv_head = k->local_kv_heads;
+        l.head_dim = l.v_dim = k->local_dim;
+    }
     if (!k->no_pre_norms) l.attn_norm = norm(o, k, c->d_model, 1);
     if (!k->no_pre_norms && !k->shares) l.ffn_norm = norm(o, k, c->d_model, 1);
     add_matrices(o, k, routed, &l);
@@ -330,9 +380,22 @@ static geodec__layer layer(owner *o, const description *k, int32_t i)
     add_streams(o, k, &l);
     l.cut = k->cut_at != 0 && i < c->n_layer - 1;
     l.cut_at = k->cut_at;
-    if (k->full_every && (i + 1) % k->full_every != 0) {
+    if (slides(k, i)) {
         l.window = k->window;
         l.rope = c->rope_base_local != 0;
+    }
+    for (int32_t own = c->n_layer - k->shared_keys; i >= own; own--) {
+        l.kv_layer = own - 1;
+        if (slides(k, own - 1) == slides(k, i)) break;
+    }
+    if (l.kv_layer != i) {
+        l.k = l.v = (geodec__matrix){0};
+        l.k_norm = l.v_norm = (geodec__norm){0};
+    }
+    if (c->d_inputs > 0) {
+        l.input_gate = matrix(o, c->d_model, c->d_inputs, 1);
+        l.input_out = matrix(o, c->d_inputs, c->d_model, 1);
+        l.input_norm = norm(o, k, c->d_model, 0.5);
     }
     if (k->still_every && (i + 1) % k->still_every == 0) l.rope = -1;
     return l;
@@ -354,6 +417,12 @@ geodec_model *models_create(int kind)
     m->embedding = matrix(o, m->config.d_model, m->config.n_vocab, 1);
     m->head = m->config.tied ? m->embedding : matrix(o, m->config.d_model, m->config.n_vocab, 1);
     if (k->embed_norm) m->embed_norm = norm(o, k, m->config.d_model, 1);
+    if (k->config.d_inputs > 0) {
+        const int64_t all = (int64_t)m->config.n_layer * m->config.d_inputs;
+        m->inputs.table = matrix(o, all, m->config.n_vocab, 1);
+        m->inputs.project = matrix(o, m->config.d_model, all, 1);
+        m->inputs.norm = norm_of_parts(o, k, all, m->config.d_inputs, false, 1);
+    }
     if (k->positions) m->positions = matrix(o, m->config.d_model, m->config.n_ctx, 1);
     if (k->head_bias) m->head_bias = vector(o, m->config.n_vocab, 0, 0.5);
     if (m->config.n_streams > 0) {
@@ -386,6 +455,16 @@ bool models_start_at(const geodec_model *m, int32_t boundary)
 {
     const bool alone = !m->config.embed_added && m->config.n_streams == 0;
     return alone || boundary == 0 || boundary == m->config.n_layer;
+}
+
+geodec_reference *models_reference(const geodec_model *m, const int32_t *token, int64_t n)
+{
+    geodec_err err = {0};
+    geodec_reference *any = NULL, *own = NULL;
+    test_ok(geodec_reference_create(m, NULL, &any, &err), &err);
+    test_ok(geodec_reference_of_text(any, token, n, &own, &err), &err);
+    geodec_reference_destroy(any);
+    return own;
 }
 
 void models_tokens(const geodec_model *m, int32_t *token, int64_t n)

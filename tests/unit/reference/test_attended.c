@@ -24,14 +24,13 @@ Test(reference_attended, gradients_against_differences, .timeout = 120)
     for (int kind = 0; kind < MODEL_STREAMS; kind++) {
         geodec_err err = {0};
         geodec_model *m = models_create(kind);
-        geodec_reference *r = NULL;
         int32_t token[LENGTH];
-        test_ok(geodec_reference_create(m, NULL, &r, &err), &err);
+        models_tokens(m, token, LENGTH);
+        geodec_reference *r = models_reference(m, token, LENGTH);
         const int64_t d = m->config.d_model, H = m->config.n_head, L = m->config.n_layer;
         double *state = geodec_mem_new((L + 1) * LENGTH * d, sizeof *state), worst = 0;
         double *s = geodec_mem_new(6 * PAIRS * H, sizeof *s), *g = geodec_mem_new(2 * PAIRS * H * d, sizeof *g);
         double *u = check_random(d, 9), *moved = geodec_mem_new(LENGTH * d, sizeof *moved);
-        models_tokens(m, token, LENGTH);
         test_ok(geodec_reference_forward(r, token, LENGTH, &(geodec_reference_trace){.state = state}, NULL, &err),
                 &err);
         for (int32_t b = 0; b < L; b++) {
@@ -74,16 +73,15 @@ Test(reference_attended, values_of_the_attention_operator)
     for (int kind = 0; kind < MODEL_STREAMS; kind++) {
         geodec_err err = {0};
         geodec_model *m = models_create(kind);
-        geodec_reference *r = NULL;
         geodec__ref_tape tape = {0};
         int32_t token[LENGTH];
-        test_ok(geodec_reference_create(m, NULL, &r, &err), &err);
-        const int64_t d = m->config.d_model, H = m->config.n_head, dim = m->config.head_dim,
-                      kv = m->config.n_kv_head * dim;
+        models_tokens(m, token, LENGTH);
+        geodec_reference *r = models_reference(m, token, LENGTH);
+        const int64_t d = m->config.d_model, H = m->config.n_head, dim = m->layer[0].head_dim,
+                      kv = m->layer[0].n_kv_head * dim;
         double *x = geodec_mem_new(LENGTH * d, sizeof *x), *v = geodec_mem_new(LENGTH * kv, sizeof *v);
         double *o = geodec_mem_new(LENGTH * H * dim, sizeof *o), *s = geodec_mem_new(2 * PAIRS * H, sizeof *s);
         double *w = s + PAIRS * H;
-        models_tokens(m, token, LENGTH);
         test_ok(geodec_reference_embed(r, token, LENGTH, x, &err), &err);
         weights(r, 0, x, s, w);
         test_ok(geodec__reference_tape_create(r, LENGTH, 0, &tape, &err), &err);

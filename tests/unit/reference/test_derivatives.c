@@ -53,7 +53,7 @@ static void vjp(const void *ctx, const double *x, int64_t k, const double *gy, d
 typedef struct fixture {
     geodec_model *m;
     geodec_reference *r;
-    int32_t token[LENGTH];
+    int32_t *token; /* [LENGTH] */
     double *state, *logits;
 } fixture;
 
@@ -63,9 +63,12 @@ static fixture open_fixture(int kind, geodec_pool *pool)
     fixture f = {.m = models_create(kind)};
     const geodec_model_config *c = &f.m->config;
     geodec_linalg_init();
-    const geodec_reference_options o = {.pool = pool};
-    test_ok(geodec_reference_create(f.m, &o, &f.r, &err), &err);
+    f.token = geodec_mem_new(LENGTH, sizeof *f.token);
     models_tokens(f.m, f.token, LENGTH);
+    geodec_reference *any = NULL;
+    test_ok(geodec_reference_create(f.m, &(geodec_reference_options){.pool = pool}, &any, &err), &err);
+    test_ok(geodec_reference_of_text(any, f.token, LENGTH, &f.r, &err), &err);
+    geodec_reference_destroy(any);
     f.state = geodec_mem_new((int64_t)(c->n_layer + 1) * LENGTH * c->d_model, sizeof *f.state);
     f.logits = geodec_mem_new((int64_t)LENGTH * c->n_vocab, sizeof *f.logits);
     const geodec_reference_trace trace = {.state = f.state};
@@ -75,6 +78,7 @@ static fixture open_fixture(int kind, geodec_pool *pool)
 
 static void close_fixture(fixture *f)
 {
+    geodec_mem_free(f->token);
     geodec_mem_free(f->state);
     geodec_mem_free(f->logits);
     geodec_reference_destroy(f->r);
@@ -476,6 +480,34 @@ Test(reference_derivatives, refuses_to_start_where_one_stream_is_not_enough)
     cr_assert_gt(refused, 0);
 }
 
+/* Inputs of blocks are functions of the tokens too, and keys of earlier blocks are not in the stream: the text must be
+ * known, unless no block is evaluated. */
+Test(reference_derivatives, inputs_of_blocks_need_the_text)
+{
+    enum { INPUTS = 27 };
+    fixture f = open_fixture(INPUTS, NULL);
+    geodec_err err = {0};
+    geodec_reference *r = NULL;
+    geodec_reference_point *p = NULL;
+    const int32_t layers = f.m->config.n_layer;
+    const int64_t size = (int64_t)LENGTH * f.m->config.d_model;
+    double *y = geodec_mem_new(LENGTH * f.m->config.n_vocab, sizeof *y);
+    test_ok(geodec_reference_create(f.m, NULL, &r, &err), &err);
+    for (int32_t from = 0; from <= layers; from++) {
+        const geodec_status want = from < layers ? GEODEC_UNSUPPORTED : GEODEC_OK;
+        cr_assert_eq(geodec_reference_run(r, from, layers + 1, LENGTH, f.state + from * size, NULL, y, NULL), want);
+        cr_assert_eq(geodec_reference_linearise(r, from, layers + 1, LENGTH, f.state + from * size, 0, NULL, &p, NULL),
+                     want);
+        geodec_reference_point_destroy(p);
+        p = NULL;
+    }
+    test_ok(geodec_reference_forward(r, f.token, LENGTH, NULL, y, &err), &err);
+    cr_assert_eq(geodec_reference_run(f.r, 0, 1, LENGTH + 1, f.state, NULL, y, NULL), GEODEC_RANGE);
+    geodec_mem_free(y);
+    geodec_reference_destroy(r);
+    close_fixture(&f);
+}
+
 /* Without memory the call returns an error and leaks nothing (checked by the address sanitizer). */
 static void out_of_memory(int kind)
 {
@@ -506,7 +538,7 @@ static void out_of_memory(int kind)
 
 Test(reference_derivatives, without_memory)
 {
-    enum { QWEN3MOE = 9, GATES = 17, EMBEDDING_ADDED = 19, OWN_INPUT = 22, RAW = 23 };
-    static const int kinds[] = {QWEN3MOE, GATES, EMBEDDING_ADDED, OWN_INPUT, RAW};
+    enum { QWEN3MOE = 9, GATES = 17, EMBEDDING_ADDED = 19, OWN_INPUT = 22, RAW, ADJUGATE, MIXTURE_NORMS, INPUTS = 27 };
+    static const int kinds[] = {QWEN3MOE, GATES, EMBEDDING_ADDED, OWN_INPUT, ADJUGATE, MIXTURE_NORMS, INPUTS, RAW};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) out_of_memory(kinds[i]);
 }

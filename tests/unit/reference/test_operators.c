@@ -74,7 +74,7 @@ static void rotate_all(const void *ctx, int64_t k, const double *x, double *y, b
 {
     const rotation *o = ctx;
     memcpy(y, x, (size_t)(k * o->size) * sizeof *x);
-    geodec__reference_rotate(&o->c, &o->angles, 0, k, o->heads, transpose, y);
+    geodec__reference_rotate(&o->c, &o->angles, 0, k, o->heads, o->c.head_dim, transpose, y);
 }
 static void rotate_run(const void *ctx, const double *x, double *y) { rotate_all(ctx, 1, x, y, false); }
 static void rotate_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)

@@ -150,6 +150,14 @@ static const family families[] = {
      {.arch = "perspective", .n_layer = 4, .d_model = 32, .n_head = 4, .n_kv_head = 1, .d_ff = 24, .n_vocab = 290,
       .n_ctx = 256, .type = GEODEC_GGML_F32, .n_expert = 8, .n_expert_used = 1, .d_ff_dense = 40, .recur_period = 4,
       .route = "angle", .route_at = "pre", .window = 16, .seed = 137}},
+    {"gemma4-experts", false, /* experts beside a dense network, with norms of their own */
+     {.arch = "gemma4", .n_layer = 3, .d_model = 48, .n_head = 4, .n_kv_head = 2, .d_ff = 24, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .head_dim = 16, .n_expert = 8, .n_expert_used = 3, .d_ff_dense = 64,
+      .window = 9, .window_pattern = 3, .rope_base = 1000000, .rope_freqs = true, .tied = true, .seed = 141}},
+    {"grovemoe", true, /* adjugate experts of groups of two */
+     {.arch = "grovemoe", .n_layer = 2, .d_model = 48, .n_head = 3, .n_kv_head = 1, .d_ff = 24, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .head_dim = 16, .n_expert = 8, .n_expert_used = 3, .d_ff_adjugate = 32,
+      .adjugate_group = 2, .adjugate_scale = 0.7f, .seed = 138}},
 };
 /* clang-format on */
 enum { N_FAMILIES = sizeof families / sizeof *families };

@@ -29,7 +29,7 @@ static bool in(const geodec_model *m, const char *list)
     return strstr(list, name) != NULL;
 }
 
-static bool gemma(const geodec_model *m) { return is(m, "gemma2") || is(m, "gemma3"); }
+static bool gemma(const geodec_model *m) { return in(m, " gemma2 gemma3 gemma4 "); }
 
 /* A float key of the architecture. */
 static double key(const geodec_model *m, const char *suffix, double otherwise)
@@ -62,6 +62,12 @@ static double *load_named(const geodec_model *m, const char *name)
     for (int64_t i = 0; i < n; i++) out[i] = (double)f[i];
     free(f);
     return out;
+}
+
+static const char *part_name(int layer, const char *suffix, char name[80])
+{
+    (void)snprintf(name, 80, "blk.%d.%s", layer, suffix);
+    return name;
 }
 
 static double *load(const geodec_model *m, int layer, const char *suffix)
@@ -103,6 +109,13 @@ static void normalise(const double *x, const double *w, int n, double eps, doubl
     for (int i = 0; i < n; i++) y[i] = x[i] / sqrt(sum / n + eps) * w[i];
 }
 
+static double *ones(int n)
+{
+    double *p = allocate(n);
+    for (int i = 0; i < n; i++) p[i] = 1;
+    return p;
+}
+
 static void add(double *y, const double *bias, int n)
 {
     for (int i = 0; bias && i < n; i++) y[i] += bias[i];
@@ -114,11 +127,12 @@ static void rotate(const geodec_model *m, int layer, double *x, int heads, int p
     const geodec_model_config *c = geodec_model_configuration(m);
     const int rope = c->rope_dim;
     const bool halves = !in(m, " llama deepseek bailingmoe ernie4_5-moe granitemoe perspective "),
-               local = is(m, "gemma3") && m->layer[layer].window > 0;
+               local = in(m, " gemma3 gemma4 ") && m->layer[layer].window > 0;
     const double base = local ? key(m, "rope.freq_base_swa", 10000) : key(m, "rope.freq_base", 10000);
     const double factor = local ? 1 : key(m, "rope.scaling.factor", 1),
                  magnitude = key(m, "rope.scaling.attn_factor", 1);
-    double *divisor = is(m, "phi3")
+    double *divisor = local ? NULL
+                      : is(m, "phi3")
                           ? load(m, -1, c->n_ctx > c->rope_n_ctx_original ? "rope_factors_long" : "rope_factors_short")
                           : load(m, -1, "rope_freqs");
     for (int h = 0; h < heads; h++)
@@ -278,15 +292,42 @@ static void torus(const geodec_model *m, int layer, const double *x, const doubl
     free(down);
 }
 
+/* Adjugate experts read the sum of the experts: that of the group of each chosen expert, with the probability p of the
+ * expert that has its number. */
+static void adjugate(const geodec_model *m, int layer, const double *p, const int *order, double *out)
+{
+    const geodec_model_config *c = geodec_model_configuration(m);
+    const int d = c->d_model, f = whole(m, "expert_chunk_feed_forward_length", 0),
+              size = whole(m, "experts_per_group", 1);
+    if (f == 0) return;
+    const int groups = c->n_expert / size, used = c->n_expert_used < groups ? c->n_expert_used : groups;
+    double *gate = load(m, layer, "ffn_gate_chexps"), *up = load(m, layer, "ffn_up_chexps"),
+           *down = load(m, layer, "ffn_down_chexps"), *x = allocate(d), sum = 0;
+    memcpy(x, out, (size_t)d * sizeof *x);
+    for (int k = 0; k < used; k++) sum += p[order[k] / size];
+    for (int k = 0; k < used; k++) {
+        const int64_t g = order[k] / size, at = g * f * d;
+        feed_forward(m, f, gate + at, up + at, down + at, x,
+                     p[g] / fmax(sum, pow(2, -14)) * key(m, "expert_group_scale", 0), out);
+    }
+    free(gate);
+    free(up);
+    free(down);
+    free(x);
+}
+
 static void experts(const geodec_model *m, int layer, const double *x, const double *route, double *out)
 {
     const geodec_model_config *c = geodec_model_configuration(m);
     const int e = c->n_expert, d = c->d_model, f = c->d_ff;
+    char name[80];
     const bool sigmoid = in(m, " dots1 bailingmoe2 glm4moe minimax-m2 ");
     double *router = load(m, layer, "ffn_gate_inp"), *bias = load_bias(m, layer, "exp_probs_b"), *p = allocate(e),
            *score = allocate(e), sum = 0, chosen = 0;
-    int *taken = calloc((size_t)e, sizeof *taken), *closed = calloc((size_t)e, sizeof *closed);
-    if (!taken || !closed) abort();
+    double *factor = load_named(m, part_name(layer, "ffn_down_exps.scale", name));
+    int *taken = calloc((size_t)e, sizeof *taken), *closed = calloc((size_t)e, sizeof *closed),
+        *order = calloc((size_t)e, sizeof *order);
+    if (!taken || !closed || !order) abort();
     multiply(router, route, e, d, p);
     for (int i = 0; i < e; i++) sum += exp(p[i]);
     for (int i = 0; i < e; i++) p[i] = sigmoid ? 1 / (1 + exp(-p[i])) : exp(p[i]) / sum;
@@ -296,6 +337,7 @@ static void experts(const geodec_model *m, int layer, const double *x, const dou
     for (int k = 0; k < c->n_expert_used; k++) {
         const int best = largest(score, taken, e);
         taken[best] = 1;
+        order[k] = best;
         chosen += p[best];
     }
     if (!renormalised(m)) chosen = 1;
@@ -306,12 +348,16 @@ static void experts(const geodec_model *m, int layer, const double *x, const dou
         double *gate = load_expert(m, layer, "ffn_gate", i, (int64_t)f * d),
                *up = load_expert(m, layer, "ffn_up", i, (int64_t)f * d),
                *down = load_expert(m, layer, "ffn_down", i, (int64_t)f * d);
-        feed_forward(m, f, gate, up, down, x, p[i] / chosen * key(m, "expert_weights_scale", 1), out);
+        const double weight = p[i] / chosen * key(m, "expert_weights_scale", 1) * (factor ? factor[i] : 1);
+        feed_forward(m, f, gate, up, down, x, weight, out);
         free(gate);
         free(up);
         free(down);
     }
     shared(m, layer, x, out);
+    adjugate(m, layer, p, order, out);
+    free(order);
+    free(factor);
     free(router);
     free(bias);
     free(p);
@@ -335,6 +381,29 @@ static void dense(const geodec_model *m, int layer, const double *x, const doubl
     free(down);
 }
 
+/* Experts beside a dense network (gemma4), each with norms before and after; x is the stream, y what the dense network
+ * reads. The router reads x normed, over the root of the width, times weights. */
+static void both(const geodec_model *m, int layer, const double *x, const double *y, double *out)
+{
+    const geodec_model_config *c = geodec_model_configuration(m);
+    const int d = c->d_model;
+    const double eps = (double)c->rms_eps;
+    char name[80];
+    double *before = load(m, layer, "pre_ffw_norm_2"), *behind = load(m, layer, "post_ffw_norm_2"),
+           *dense_behind = load(m, layer, "post_ffw_norm_1"), *one = ones(d), *route = allocate(d), *in = allocate(d),
+           *sum = allocate(d), *scale = load_named(m, part_name(layer, "ffn_gate_inp.scale", name));
+    dense(m, layer, y, NULL, out);
+    normalise(out, dense_behind, d, eps, out);
+    normalise(x, one, d, eps, route);
+    for (int i = 0; i < d; i++) route[i] *= scale[i] / sqrt(d);
+    normalise(x, before, d, eps, in);
+    experts(m, layer, in, route, sum);
+    normalise(sum, behind, d, eps, sum);
+    add(out, sum, d);
+    double *const all[] = {before, behind, dense_behind, one, route, in, sum, scale};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
 /* Query, key or value of one row, biased, normalised and rotated. */
 static void project(const geodec_model *m, int layer, char what, const double *x, int position, double *y)
 {
@@ -356,6 +425,7 @@ static void project(const geodec_model *m, int layer, char what, const double *x
     const int part = in(m, " olmoe minimax-m2 ") ? n : c->head_dim;
     const bool late = is(m, "hunyuan-moe");
     if (late && what != 'v') rotate(m, layer, y, heads, position);
+    if (is(m, "gemma4") && what == 'v') norm = ones(c->head_dim);
     for (int i = 0; norm && i < n; i += part) normalise(y + i, norm, part, (double)c->rms_eps, y + i);
     if (!late && what != 'v') rotate(m, layer, y, heads, position);
     free(w);
@@ -541,7 +611,10 @@ double *reference_attnres(const geodec_model *m, const geodec_attnres *a, const 
             normalise(x + t * d, w2, d, (double)c->rms_eps, y + t * d);
             const double *route = is_word(m, "expert_route_at", "pre") ? first + t * d : y + t * d;
             const bool near = is_word(m, "expert_route", "mod") || is_word(m, "expert_route", "angle");
-            (!router ? dense : near ? torus : experts)(m, layer, y + t * d, route, z + t * d);
+            if (router && is(m, "gemma4"))
+                both(m, layer, x + t * d, y + t * d, z + t * d);
+            else
+                (!router ? dense : near ? torus : experts)(m, layer, y + t * d, route, z + t * d);
             for (int i = 0; i < d; i++) z[t * d + i] *= scale;
             if (p2) normalise(z + t * d, p2, d, (double)c->rms_eps, z + t * d);
         }
@@ -557,7 +630,7 @@ double *reference_attnres(const geodec_model *m, const geodec_attnres *a, const 
         free(router);
     }
     double *w = load(m, -1, "output_norm");
-    const double cap = key(m, "final_logit_softcapping", is(m, "gemma2") ? 30 : 0);
+    const double cap = key(m, "final_logit_softcapping", in(m, " gemma2 gemma4 ") ? 30 : 0);
     for (int t = 0; t < n; t++) {
         normalise(x + t * d, w, d, (double)c->rms_eps, y);
         double *row = logits + (int64_t)t * c->n_vocab;

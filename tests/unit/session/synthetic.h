@@ -40,7 +40,9 @@ typedef struct synthetic {
     int32_t n_dense;      /* leading_dense_block_count */
     int32_t expert_step;  /* interleave_moe_layer_step */
     int32_t n_group, n_group_used;
-    int32_t n_next; /* further blocks, nextn_predict_layers */
+    int32_t n_next;                        /* further blocks, nextn_predict_layers */
+    int32_t d_ff_adjugate, adjugate_group; /* expert_chunk_feed_forward_length, experts_per_group */
+    float adjugate_scale;                  /* expert_group_scale */
     bool expert_bias, qk_norm;
     int32_t sections[4]; /* rope.dimension_sections */
     float embed_scale, residual_scale, logit_scale;
@@ -101,7 +103,7 @@ static inline geodec_status synthetic_tensor(synthetic_writer *o, const char *na
     if (o->s->skip && strcmp(o->s->skip, name) == 0) goto done;
     if (o->s->resize && strcmp(o->s->resize, name) == 0) rows++;
     const int64_t dim[3] = {cols, rows, count}, n = cols * rows * count;
-    const bool norm = strstr(name, "norm") != NULL, bias = strstr(name, ".bias") != NULL,
+    const bool norm = strstr(name, "norm") || strstr(name, ".scale"), bias = strstr(name, ".bias") != NULL,
                divisor = strncmp(name, "rope_f", 6) == 0, place = strstr(name, "expert_place") != NULL,
                rate = strlen(name) > 5 && strcmp(name + strlen(name) - 5, "ssm_a") == 0;
     const float scale = 1.7f / sqrtf((float)cols); /* of a uniform: about unit variance of the product */
@@ -194,6 +196,12 @@ static inline bool synthetic_in(const synthetic *s, const char *list)
     return strstr(list, name) != NULL;
 }
 
+/* Whether it runs in integers, which refuse the parts of the others. */
+static inline bool synthetic_has_integers(const synthetic *s)
+{
+    return s->recur_period == 0 && s->d_ff_adjugate == 0 && !synthetic_is(s, "gemma4");
+}
+
 static inline int64_t synthetic_head_dim(const synthetic *s)
 {
     return s->head_dim ? s->head_dim : s->d_model / s->n_head;
@@ -241,7 +249,8 @@ static inline geodec_status synthetic_attention(synthetic_writer *o, int32_t lay
     enum { F32 = GEODEC_GGML_F32 };
     const int64_t d = s->d_model, dim = synthetic_head_dim(s), q = s->n_head * dim, kv = s->n_kv_head * dim;
     const bool per_head =
-                   s->qk_norm || synthetic_in(s, " qwen3 qwen3moe qwen3vlmoe gemma3 dots1 bailingmoe2 hunyuan-moe "),
+                   s->qk_norm ||
+                   synthetic_in(s, " qwen3 qwen3moe qwen3vlmoe gemma3 dots1 bailingmoe2 hunyuan-moe grovemoe gemma4 "),
                whole = synthetic_in(s, " olmoe minimax-m2 ");
     GEODEC_TRY(synthetic_part(o, layer, "attn_norm.weight", F32, d, 1, 1));
     if (synthetic_in(s, " phi3 bailingmoe2 ") && !s->split_qkv) {
@@ -311,6 +320,19 @@ static inline geodec_status synthetic_mixture(synthetic_writer *o, int32_t layer
         GEODEC_TRY(synthetic_part(o, layer, "ffn_up_shexp.weight", s->type, d, shared, 1));
         GEODEC_TRY(synthetic_part(o, layer, "ffn_down_shexp.weight", s->type, shared, d, 1));
     }
+    if (synthetic_is(s, "gemma4")) {
+        GEODEC_TRY(synthetic_part(o, layer, "pre_ffw_norm_2.weight", F32, d, 1, 1));
+        GEODEC_TRY(synthetic_part(o, layer, "post_ffw_norm_1.weight", F32, d, 1, 1));
+        GEODEC_TRY(synthetic_part(o, layer, "post_ffw_norm_2.weight", F32, d, 1, 1));
+        GEODEC_TRY(synthetic_part(o, layer, "ffn_gate_inp.scale", F32, d, 1, 1));
+        GEODEC_TRY(synthetic_part(o, layer, "ffn_down_exps.scale", F32, s->n_expert, 1, 1));
+    }
+    if (s->d_ff_adjugate > 0) {
+        const int64_t groups = s->n_expert / s->adjugate_group, width = s->d_ff_adjugate;
+        GEODEC_TRY(synthetic_part(o, layer, "ffn_gate_chexps.weight", s->type, d, width, groups));
+        GEODEC_TRY(synthetic_part(o, layer, "ffn_up_chexps.weight", s->type, d, width, groups));
+        GEODEC_TRY(synthetic_part(o, layer, "ffn_down_chexps.weight", s->type, width, d, groups));
+    }
     if (synthetic_is(s, "qwen2moe")) GEODEC_TRY(synthetic_part(o, layer, "ffn_gate_inp_shexp.weight", F32, d, 1, 1));
 done:
     return st;
@@ -344,7 +366,7 @@ static inline geodec_status synthetic_layer(synthetic_writer *o, int32_t layer)
     geodec_err *err = o->err;
     const synthetic *s = o->s;
     const int64_t d = s->d_model, f = s->d_ff_dense ? s->d_ff_dense : s->d_ff;
-    const bool post = synthetic_is(s, "gemma2") || synthetic_is(s, "gemma3"), fused = synthetic_is(s, "phi3");
+    const bool post = synthetic_in(s, " gemma2 gemma3 gemma4 "), fused = synthetic_is(s, "phi3");
     if (s->recur_rank > 0 && synthetic_recurs(s, layer))
         GEODEC_TRY(synthetic_recurrence(o, layer));
     else
@@ -352,9 +374,9 @@ static inline geodec_status synthetic_layer(synthetic_writer *o, int32_t layer)
     if (post) GEODEC_TRY(synthetic_part(o, layer, "post_attention_norm.weight", GEODEC_GGML_F32, d, 1, 1));
     GEODEC_TRY(synthetic_part(o, layer, synthetic_is(s, "glm4moe") ? "post_attention_norm.weight" : "ffn_norm.weight",
                               GEODEC_GGML_F32, d, 1, 1));
-    if (synthetic_routed(s, layer)) {
-        GEODEC_TRY(synthetic_mixture(o, layer));
-    } else {
+    const bool routed = synthetic_routed(s, layer);
+    if (routed) GEODEC_TRY(synthetic_mixture(o, layer));
+    if (!routed || synthetic_is(s, "gemma4")) {
         if (!fused) GEODEC_TRY(synthetic_part(o, layer, "ffn_gate.weight", s->type, d, f, 1));
         GEODEC_TRY(synthetic_part(o, layer, "ffn_up.weight", s->type, d, fused ? 2 * f : f, 1));
         GEODEC_TRY(synthetic_part(o, layer, "ffn_down.weight", s->type, f, d, 1));
@@ -402,6 +424,8 @@ static inline geodec_status synthetic_keys(synthetic_writer *o)
         {"leading_dense_block_count", s->n_dense},
         {"interleave_moe_layer_step", s->expert_step},
         {"expert_group_count", s->n_group},
+        {"expert_chunk_feed_forward_length", s->d_ff_adjugate},
+        {"experts_per_group", s->adjugate_group},
         {"expert_group_used_count", s->n_group_used},
         {"nextn_predict_layers", s->n_next},
         {"rope.scaling.original_context_length", s->n_ctx_original},
@@ -428,6 +452,7 @@ static inline geodec_status synthetic_keys(synthetic_writer *o)
         {"residual_scale", s->residual_scale},
         {"logit_scale", s->logit_scale},
         {"recurrence.log_decay_min", s->log_decay_min},
+        {"expert_group_scale", s->adjugate_scale},
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         (void)snprintf(key, sizeof key, "%s.%s", arch, keys[i].suffix);

@@ -242,26 +242,26 @@ Test(model_arch, choice_of_experts)
     test_ok(geodec_session_create(m, &(geodec_session_options){.max_batch = 1}, &s, &err), &err);
     l.expert_bias = bias;
     memset(p, 0, sizeof p); /* all sigmoids are 1/2: the first experts of the first groups */
-    geodec__experts_choose(s, &l, p, id, weight);
+    geodec__experts_choose(s, &l, 0, p, id, weight);
     for (int j = 0; j < USED; j++) cr_assert(id[j] == j && weight[j] == 2.5f / USED);
     /* experts 5 and 9 are best, but their groups (3 .. 5, 9 .. 11) have weaker seconds than the others */
     static const float logits[N] = {1, 1, -9, -9, -9, 2, 1, 1, -9, 2, -9, -9};
     memcpy(p, logits, sizeof logits);
-    geodec__experts_choose(s, &l, p, id, weight);
+    geodec__experts_choose(s, &l, 0, p, id, weight);
     cr_assert(id[0] == 0 && id[1] == 1 && id[2] == 6 && id[3] == 7);
     bias[4] = 0.9f; /* opens group 3 .. 5, and puts expert 4 first with its small weight */
     memcpy(p, logits, sizeof logits);
-    geodec__experts_choose(s, &l, p, id, weight);
+    geodec__experts_choose(s, &l, 0, p, id, weight);
     cr_assert(id[0] == 4 && id[1] == 5 && id[2] == 0 && id[3] == 1);
     const double low = 1 / (1 + exp(9)), sum = low + 1 / (1 + exp(-2)) + 2 / (1 + exp(-1));
     cr_assert_float_eq((double)weight[0], 2.5 * low / sum, 1e-9);
     cr_assert_float_eq((double)weight[1], 2.5 / (1 + exp(-2)) / sum, 1e-6);
     for (int i = 0; i < N; i++) p[i] = -1e4f; /* all sigmoids are 0: no division by it */
     bias[4] = 0;
-    geodec__experts_choose(s, &l, p, id, weight);
+    geodec__experts_choose(s, &l, 0, p, id, weight);
     for (int j = 0; j < USED; j++) cr_assert(id[j] == j && weight[j] == 0);
     for (int i = 0; i < N; i++) p[i] = NAN;
-    geodec__experts_choose(s, &l, p, id, weight);
+    geodec__experts_choose(s, &l, 0, p, id, weight);
     for (int j = 0; j < USED; j++) cr_assert(id[j] >= 0 && id[j] < N);
     geodec_session_destroy(s);
     geodec_model_close(m);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TOKENS = 40, PATH_BYTES = 4096, LEAST_FILES = 98 /* that opened when this was written */ };
+enum { TOKENS = 40, PATH_BYTES = 4096, LEAST_FILES = 100 /* that opened when this was written */ };
 
 /* How the tokens of a text are run. */
 typedef struct way {

@@ -140,7 +140,7 @@ static bool next_case(size_t *i)
         arithmetic = GEODEC_INTEGER;
         *i = 0;
     }
-    while (arithmetic == GEODEC_INTEGER && *i < N_MODELS && recipe(*i)->recur_period > 0) ++*i;
+    while (arithmetic == GEODEC_INTEGER && *i < N_MODELS && !synthetic_has_integers(recipe(*i))) ++*i;
     return *i < N_MODELS;
 }
 
@@ -218,6 +218,7 @@ static synthetic quantised(const synthetic *from, int type)
     s.d_ff = 32;
     s.d_ff_dense = from->d_ff_dense ? 96 : 0;
     s.d_ff_shared = from->d_ff_shared ? 64 : 0;
+    s.d_ff_adjugate = from->d_ff_adjugate ? 32 : 0;
     s.head_dim = 32;
     s.rope_dim = 0;
     return s;
@@ -295,7 +296,7 @@ Test(model_forward, integers_are_near_the_plain_evaluation)
 {
     for (size_t i = 0; i < N_MODELS; i++) {
         enum { N = 24 };
-        if (recipe(i)->recur_period > 0) continue;
+        if (!synthetic_has_integers(recipe(i))) continue;
         geodec_model *m = open_model(i);
         const geodec_model_config *c = geodec_model_configuration(m);
         const geodec_integer_options sixteen = {.bits = 16};

@@ -116,7 +116,7 @@ Test(layer_pass, every_family_has_the_bits_of_batches)
     test_ok(geodec_pool_create(3, &pool, &err), &err);
     for (size_t i = 0; i < N_FAMILIES; i++) {
         const char *path = test_tmp("family.gguf");
-        if (families[i].s.n_expert == 0) continue;
+        if (families[i].s.n_expert == 0 || families[i].s.d_ff_adjugate > 0) continue; /* batches run the latter */
         families_seen++;
         test_ok(synthetic_write(path, &families[i].s, &err), &err);
         compare(path, families[i].name, GEODEC_EXACT, NULL);

@@ -389,7 +389,7 @@ Test(streamed, routers_rank_by_what_they_choose_by)
                     int32_t chosen[64], order[64], plain[64];
                     for (int32_t e = 0; e < c->n_expert; e++)
                         logit[e] = p[0][e] = p[1][e] = 3 * sinf((float)(round * 37 + e * 11 + l));
-                    geodec__experts_choose(s, &m->layer[l], p[0], chosen, weight);
+                    geodec__experts_choose(s, &m->layer[l], 0, p[0], chosen, weight);
                     (void)geodec_largest(geodec__experts_order(s, &m->layer[l], p[1]), c->n_expert, c->n_expert, order,
                                          value);
                     (void)geodec_largest(logit, c->n_expert, c->n_expert, plain, value);
@@ -432,8 +432,10 @@ Test(streamed, smallest_budget)
 /* Dense layers, a shared network, groups, sigmoids. */
 Test(streamed, other_mixtures)
 {
-    static const char *const names[] = {"deepseek",    "qwen2moe",          "bailingmoe2",        "ernie4_5-moe-step",
-                                        "perspective", "perspective-angle", "perspective-softmax"};
+    static const char *const names[] = {
+        "deepseek",      "qwen2moe",          "bailingmoe2",         "ernie4_5-moe-step",
+        "perspective",   "perspective-angle", "perspective-softmax", "grovemoe",
+        "gemma4-experts"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         for (size_t i = 0; i < N_FAMILIES; i++) {
             if (strcmp(families[i].name, names[k]) != 0) continue;
