@@ -191,15 +191,16 @@ static const description kinds[MODEL_KINDS] = {
      .window = 5,
      .full_every = 3,
      .shared_keys = 3},
-    {.name = "three streams, a path beside attention, cut gates",
-     .config = {SIZES(3, 24, 4, 2, 8, 40, 50), .n_streams = 3, .laurel_rank = 5, .embed_scale = 4.9f,
+    {.name = "three streams, a path beside attention, cut gates, inputs of each layer, keys of earlier layers",
+     .config = {SIZES(5, 24, 4, 2, 8, 40, 50), .n_streams = 3, .laurel_rank = 5, .d_inputs = 6, .embed_scale = 4.9f,
                 .activation = GEODEC_GELU_TANH, .attn_scale = 1, .final_softcap = 3, .rope_pairs = GEODEC_ROPE_HALVES},
      .post_norms = true,
      .qk_norm = true,
      .v_norm = true,
      .cut_at = 0.5f,
      .window = 5,
-     .full_every = 3},
+     .full_every = 3,
+     .shared_keys = 2},
 };
 
 /* A model and all it owns. */
@@ -352,6 +353,7 @@ static void add_streams(owner *o, const description *k, geodec__layer *l)
     l->laurel_in = matrix(o, d, rank, 1);
     l->laurel_out = matrix(o, rank, d, 1);
     l->laurel_norm = norm(o, k, d, 0.5);
+    l->input_scale = vector(o, d, 1, 0.2);
 }
 
 static bool slides(const description *k, int32_t i) { return k->full_every && (i + 1) % k->full_every != 0; }
