@@ -106,9 +106,8 @@ static const geodec__arch table[] = {
          "`sliding_window_pattern` says, with heads of another width, and a cap on the logits; layers have an input "
          "of their own (`per_layer_token_embd`) and a scale (`layer_output_scale`); the last "
          "`attention.shared_kv_layers` read the keys and values of earlier layers; values may be the keys; optional "
-         "experts, weights renormalised and times `ffn_down_exps.scale`, beside a dense network, each with norms "
-         "before "
-         "and after, and a norm before the router (`ffn_gate_inp.scale`)",
+         "experts, weights renormalised and times `ffn_down_exps.scale`, beside a dense network, each with "
+         "norms before and after, and a norm before the router (`ffn_gate_inp.scale`)",
      .must = "attn_q_norm attn_k_norm post_attention_norm post_ffw_norm",
      .may = "layer_output_scale ffn_gate_inp.scale ffn_down_exps.scale pre_ffw_norm_2 post_ffw_norm_1 post_ffw_norm_2",
      .experts = GEODEC__MAYBE,

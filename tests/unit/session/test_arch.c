@@ -179,6 +179,48 @@ Test(model_arch, keys_that_are_not_read)
     }
 }
 
+/* Keys and tensors of adjugate experts, and of norms around experts, that are not there, or do not fit. */
+Test(model_arch, parts_of_mixtures_that_are_refused)
+{
+    static const struct {
+        const char *family, *skip, *resize, *number;
+        int32_t value;
+    } list[] = {{"grovemoe", "grovemoe.experts_per_group", NULL, NULL, 0},
+                {"grovemoe", "grovemoe.expert_group_scale", NULL, NULL, 0},
+                {"grovemoe", "grovemoe.experts_per_group", NULL, "grovemoe.experts_per_group", 3}, /* of 8 */
+                {"grovemoe", "grovemoe.experts_per_group", NULL, "grovemoe.experts_per_group", 0},
+                {"grovemoe", "grovemoe.experts_per_group", NULL, "grovemoe.experts_per_group", 1},
+                {"grovemoe", "blk.1.ffn_up_chexps.weight", NULL, NULL, 0},
+                {"grovemoe", NULL, "blk.0.ffn_down_chexps.weight", NULL, 0},
+                {"gemma4-experts", "blk.0.ffn_gate_inp.scale", NULL, NULL, 0},
+                {"gemma4-experts", NULL, "blk.2.ffn_down_exps.scale", NULL, 0},
+                {"gemma4-experts", "blk.1.pre_ffw_norm_2.weight", NULL, NULL, 0},
+                {"gemma4-experts", "blk.1.post_ffw_norm_1.weight", NULL, NULL, 0},
+                {"gemma4-experts", "blk.1.ffn_up.weight", NULL, NULL, 0},
+                {"gemma4-experts", NULL, NULL, "gemma4.rope.dimension_count_swa", 18}};
+    const char *path = test_tmp("parts.gguf");
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        geodec_err err = {0};
+        geodec_model *m = NULL;
+        synthetic s = *family_named(list[i].family);
+        s.skip = list[i].skip;
+        s.resize = list[i].resize;
+        s.number_key = list[i].number;
+        s.number_value = list[i].value;
+        test_ok(synthetic_write(path, &s, &err), &err);
+        const geodec_status st = geodec_model_open(path, &m, &err);
+        cr_expect(st == GEODEC_FORMAT || st == GEODEC_LIMIT, "case %d: %d", (int)i, (int)st);
+        geodec_err_clear(&err);
+        geodec_model_close(m);
+    }
+    /* one that may be missing */
+    synthetic s = *family_named("gemma4-experts");
+    s.skip = "blk.1.ffn_down_exps.scale";
+    geodec_model *m = opened_model(&s);
+    cr_expect(m->layer[0].expert_factor && !m->layer[1].expert_factor && m->layer[1].router_norm.weight);
+    geodec_model_close(m);
+}
+
 Test(model_arch, layers_of_mixtures)
 {
     geodec_model *m = opened_family("qwen2moe");
