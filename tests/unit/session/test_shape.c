@@ -149,38 +149,40 @@ Test(shape, models_load_and_stay_finite)
     }
 }
 
-/* Every row with smaller numbers: another key or tensor than the architecture needs is refused. */
+/* Every row with smaller numbers. */
+static const struct {
+    const char *name;
+    int32_t n_layer;
+    const char *values;
+} rows[] = {
+    {"smollm2-135m", 2, "H=4 K=2 h=16 r=16"},
+    {"llama-3.2-1b", 2, "H=4 K=2 h=16 r=16"},
+    {"llama-3.1-8b", 2, "H=4 K=2 h=16 r=16"},
+    {"phi-3.5-mini", 2, "H=4 K=4 h=16 r=16"},
+    {"gemma-3-270m", 7, "H=4 h=16 window=8"},
+    {"gemma-3-1b", 3, "H=4 h=16 window=8"},
+    {"gemma-4-e2b", 20,
+     "H=4 h=32 r=32 w=16*4,32 p=16 window=8 attention.key_length_swa=16 attention.value_length_swa=16 "
+     "rope.dimension_count_swa=16"},
+    {"gemma-4-e2b", 4,
+     "H=4 h=32 r=32 w=16*4,32 p=16 window=8 attention.key_length_swa=16 attention.value_length_swa=16 "
+     "rope.dimension_count_swa=16"},
+    {"qwen3-4b", 2, "H=4 K=2 h=32"},
+    {"gpt2-small", 2, "V=601 H=4"},
+    {"olmoe-1b-7b", 2, "H=4 K=4 h=16 r=16 E=8 used=2"},
+    {"gpt-oss-20b", 3, "H=4 K=2 h=32 E=8 e=32 used=2 window=8"},
+    {"qwen3-30b-a3b", 2, "H=4 K=2 h=32 E=8 e=32 used=2"},
+    {"deepseek-v2-lite", 3,
+     "H=4 r=8 E=8 e=32 used=2 still=16 attention.kv_lora_rank=32 attention.key_length=40 attention.value_length=32 "
+     "attention.key_length_mla=24 attention.value_length_mla=16"},
+    {"qwen3-next-80b-a3b", 5,
+     "H=4 K=2 h=16 r=8 E=8 e=32 s=32 used=2 k=32 ssm.state_size=16 ssm.group_count=2 ssm.time_step_rank=4 "
+     "ssm.inner_size=64"},
+};
+
+/* Another key or tensor than the architecture needs is refused. */
 Test(shape, rows_open_and_run)
 {
-    static const struct {
-        const char *name;
-        int32_t n_layer;
-        const char *values;
-    } rows[] = {
-        {"smollm2-135m", 2, "H=4 K=2 h=16 r=16"},
-        {"llama-3.2-1b", 2, "H=4 K=2 h=16 r=16"},
-        {"llama-3.1-8b", 2, "H=4 K=2 h=16 r=16"},
-        {"phi-3.5-mini", 2, "H=4 K=4 h=16 r=16"},
-        {"gemma-3-270m", 7, "H=4 h=16 window=8"},
-        {"gemma-3-1b", 3, "H=4 h=16 window=8"},
-        {"gemma-4-e2b", 20,
-         "H=4 h=32 r=32 w=16*4,32 p=16 window=8 attention.key_length_swa=16 attention.value_length_swa=16 "
-         "rope.dimension_count_swa=16"},
-        {"gemma-4-e2b", 4,
-         "H=4 h=32 r=32 w=16*4,32 p=16 window=8 attention.key_length_swa=16 attention.value_length_swa=16 "
-         "rope.dimension_count_swa=16"},
-        {"qwen3-4b", 2, "H=4 K=2 h=32"},
-        {"gpt2-small", 2, "V=601 H=4"},
-        {"olmoe-1b-7b", 2, "H=4 K=4 h=16 r=16 E=8 used=2"},
-        {"gpt-oss-20b", 3, "H=4 K=2 h=32 E=8 e=32 used=2 window=8"},
-        {"qwen3-30b-a3b", 2, "H=4 K=2 h=32 E=8 e=32 used=2"},
-        {"deepseek-v2-lite", 3,
-         "H=4 r=8 E=8 e=32 used=2 still=16 attention.kv_lora_rank=32 attention.key_length=40 attention.value_length=32 "
-         "attention.key_length_mla=24 attention.value_length_mla=16"},
-        {"qwen3-next-80b-a3b", 5,
-         "H=4 K=2 h=16 r=8 E=8 e=32 s=32 used=2 k=32 ssm.state_size=16 ssm.group_count=2 ssm.time_step_rank=4 "
-         "ssm.inner_size=64"},
-    };
     geodec_err err = {0};
     for (int k = 0; geodec_shape_at(k); k++) { /* no row is left out */
         size_t i = 0;
@@ -204,6 +206,32 @@ Test(shape, rows_open_and_run)
         cr_assert(rms > 0.3 && rms < 10, "%s: logits of size %g", s.name, rms);
         geodec_session_destroy(session);
         geodec_model_close(m);
+    }
+}
+
+/* A shape of a mix is what geodec-quantize makes of the shape in F16. */
+Test(shape, types_are_those_of_quantize)
+{
+    geodec_err err = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const geodec_shape s = reduced(rows[i].name, rows[i].n_layer, rows[i].values);
+        const char *f16 = test_tmp("f16-random.gguf"), *mix = test_tmp("mix-random.gguf"), *to = test_tmp("to.gguf");
+        const geodec_quantize_options o = {.recipe = "q4_k_m"};
+        geodec_gguf *in = NULL, *want = NULL, *got = NULL;
+        write_model(f16, &s, "f16", 1, 1);
+        write_model(mix, &s, "q4_k_m", 1, 1);
+        test_ok(geodec_gguf_open(f16, &in, &err), &err);
+        test_ok(geodec_quantize(in, to, &o, NULL, NULL, NULL, &err), &err);
+        test_ok(geodec_gguf_open(to, &want, &err), &err);
+        test_ok(geodec_gguf_open(mix, &got, &err), &err);
+        cr_assert_eq(geodec_gguf_n_tensors(got), geodec_gguf_n_tensors(want));
+        for (int64_t k = 0; k < geodec_gguf_n_tensors(want); k++) {
+            const geodec_gguf_tensor *t = geodec_gguf_tensor_at(want, k), *u = geodec_gguf_find(got, t->name);
+            cr_assert(u && u->type == t->type, "%s: %s is not %s", s.name, t->name, geodec_ggml_type_name(t->type));
+        }
+        geodec_gguf_close(in);
+        geodec_gguf_close(want);
+        geodec_gguf_close(got);
     }
 }
 
