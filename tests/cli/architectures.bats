@@ -73,3 +73,14 @@ decode() { "$bin/geodec-decode" -q --model "$folder/$name.gguf" --artifacts none
     [ "${#lines[@]}" -gt 3 ]
     [ -z "$stderr" ]
 }
+
+@test "arithmetic in integers is refused by the part that it lacks, or decodes" {
+    for name in qwen35moe-moe:'recurrent layers' gpt2:'layer norms' bloom:'layer norms' gpt-oss-moe:'an activation of its own' llama4-moe:'a temperature by position'; do
+        run --separate-stderr "$bin/geodec-decode" -q --model "$folder/${name%%:*}.gguf" --artifacts none --ctx 64 --arithmetic integer --prompt One -n 4
+        [ "$status" -eq 3 ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+        [[ "$stderr" == *"which has ${name#*:}" ]]
+    done
+    "$bin/geodec-decode" -q --model "$folder/qwen3.gguf" --artifacts none --ctx 64 --arithmetic integer --prompt One -n 4 > "$tmp/out"
+    [ -s "$tmp/out" ]
+}

@@ -43,9 +43,9 @@ static geodec_status check_slot(const geodec_model *m, int32_t layer, geodec_slo
     if (layer < 0 || layer >= m->config.n_layer || (int)slot < 0 || (int)slot >= GEODEC_SLOTS)
         GEODEC_FAIL(GEODEC_RANGE, "layer %d has no slot %d: the model has %d layers of %d slots", layer, (int)slot,
                     m->config.n_layer, GEODEC_SLOTS);
-    if (m->config.recur_period > 0 || geodec__model_recurs(m))
+    if (m->config.recur_period > 0)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "architecture '%s' is not factored", m->config.arch);
-    const char *part = geodec__model_part_beyond(m);
+    const char *part = geodec__model_recurs(m) ? "recurrent layers" : geodec__model_part_beyond(m);
     if (part) GEODEC_FAIL(GEODEC_UNSUPPORTED, "a model with %s is not factored", part);
     if (!geodec_factors_slot_single(&m->config, slot))
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "slot '%s' holds a matrix of each expert, which is not factored",

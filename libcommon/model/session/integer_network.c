@@ -219,9 +219,9 @@ static geodec_status check_model(const geodec_model *m, geodec_err *err)
     GEODEC_PASS(geodec__model_resident(m, err));
     if (m->streamed)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "integer arithmetic needs all experts in memory, from a GGUF file");
-    if (m->config.recur_period > 0 || geodec__model_recurs(m))
+    if (m->config.recur_period > 0)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "integer arithmetic does not support architecture '%s'", m->config.arch);
-    const char *part = geodec__model_part_beyond(m);
+    const char *part = geodec__model_recurs(m) ? "recurrent layers" : geodec__model_part_beyond(m);
     if (part)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "integer arithmetic does not support architecture '%s', which has %s",
                     m->config.arch, part);
