@@ -99,7 +99,7 @@ static geodec_status oracle_adopt(geodec_drafter *d, int32_t parent, int32_t tok
     return GEODEC_OK;
 }
 
-/* Of a tree, the drafts on the right path. */
+/* Proposes those of the inner drafter's drafts that the plain output has: of a tree, the right path. */
 static geodec_status oracle_propose(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
                                     geodec_err *err)
 {
