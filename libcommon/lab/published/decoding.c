@@ -122,8 +122,7 @@ done:
     return st;
 }
 
-/* ---- sets of options ----------------------------------------------------------------------------------------------
- */
+/* ---- sets of options ----------------------------------------------------------------------------------------- */
 
 const geodec_options_published geodec_decoding_published_options[GEODEC_OPTIONS_PUBLISHED] = {
     {"ott-full", "--draft onedecode+rollout --attnres damp:0.35"},
