@@ -31,7 +31,7 @@ model_FOLDERS   += documents              # division of texts into documents, JS
 model_FOLDERS   += streaming              # experts on demand: disk, slots, eviction, look-ahead, stores and traces; it knows blobs, not models
 model_FOLDERS   += integer/fixed          # fixed-point functions: exp, softmax, RMS norm, gates, rotations; tables as literals; products modulo q
 model_FOLDERS   += integer/engine         # the forward pass in integers: weights, products, attention, experts, sampling, files of networks
-model_FOLDERS   += recurrence             # states of recurrent layers: steps, trees, convolutions of the last rows; the chunked form of the decay recurrence
+model_FOLDERS   += recurrence             # states of recurrent layers: steps, trees, convolutions of the last rows
 model_FOLDERS   += routing                # positions on a torus, distances, neighbours
 model_FOLDERS   += ternary                # ternary matrices: encodings, quantiser, products, experts and their differences in files, conversions
 model_FOLDERS   += session                # an opened model and its sessions: configuration, weights, forward pass, attention, cache, streamed experts, random models
@@ -88,7 +88,7 @@ DEPS_of = $(call reversed,$(foreach r,$($(firstword $(subst /, ,$1))_USES) $(USE
 $(foreach f,$(FOLDERS),$(eval DEPS_$f := $(call DEPS_of,$f)))
 
 # Private headers that other folders of the library may include; they are not installed.
-SHARED_INTERNAL := gguf/code_books_internal.h gguf/order_internal.h gguf/trits_internal.h integer/engine/product_internal.h integer/engine/rows_internal.h base/arena_internal.h base/cpu_internal.h base/extremes_internal.h base/lanes_internal.h base/names_internal.h base/simd_internal.h base/unroll_internal.h base/vec_internal.h io/h5_internal.h \
+SHARED_INTERNAL := gguf/code_books_internal.h gguf/order_internal.h integer/engine/product_internal.h integer/engine/rows_internal.h base/arena_internal.h base/cpu_internal.h base/extremes_internal.h base/lanes_internal.h base/names_internal.h base/simd_internal.h base/unroll_internal.h base/vec_internal.h io/h5_internal.h \
   kernels/columns_internal.h kernels/isa_internal.h kernels/kernels_internal.h kernels/matrix_internal.h kernels/panels_internal.h kernels/products_internal.h session/weights_internal.h session/arch_internal.h \
   lab/harness/kernels_internal.h fisher/kl_internal.h
 # The public headers: those that are installed. geodec.h includes all others.

@@ -13,7 +13,7 @@ $(B)/obj/%.o: %.c | build/.packages-build
 
 # Files whose loops are written for the vectoriser, or whose blocks of sums stay in registers only when unrolled. Only release
 # builds use the flag; it changes the speed, not the values.
-VECTORISED := model/integer/engine/rows_scalar model/integer/engine/rows_avx2 geometry/geometry/rbf_kernel_% lab/harness/kernels_% decode/drafters/recurrent_% model/train/ops_% model/recurrence/steps_% model/recurrence/chunks
+VECTORISED := model/integer/engine/rows_scalar model/integer/engine/rows_avx2 geometry/geometry/rbf_kernel_% lab/harness/kernels_% decode/drafters/recurrent_% model/train/ops_% model/recurrence/steps_%
 # A distribution's -O2 (CFLAGS) does not lower it.
 VECTORISED_OBJS := $(VECTORISED:%=$(B)/obj/libcommon/%.o) $(B)/obj/libcommon/geometry/geometry/space_warped.o
 $(VECTORISED_OBJS): OPT_release := -O3 -g -fno-var-tracking

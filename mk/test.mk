@@ -17,7 +17,7 @@ drafters_FIXTURES := decode/tiny.c decode/toy.c flowmap/flow_world.c
 evaluate_FIXTURES := decode/tiny.c
 export_FIXTURES := decode/tiny.c
 fisher_FIXTURES := reference/models.c
-lab_FIXTURES := decode/tiny.c geometry/closed_forms.c reference/models.c
+lab_FIXTURES := decode/tiny.c decode/toy.c geometry/closed_forms.c reference/models.c
 measure_FIXTURES := decode/tiny.c decode/toy.c
 linked = $(if $(call folder_of,$1),$(call folder_of,$1) $(DEPS_$(call folder_of,$1)),$(call reversed,$(FOLDERS)))
 define unit_test

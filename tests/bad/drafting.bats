@@ -200,7 +200,7 @@ kept() {
     for o in "--gamma -1" "--gamma 1e9" "--gamma 65" "--gamma x" "--tree -1" "--tree 65" "--temperature nan" "--temperature -1" \
         "--top-p 0" "--top-p nan" "--top-k -1" "--seed -1" "--seed 18446744073709551616" "--threads 0" "--threads 100000" \
         "--max-tokens -1" "--ctx -1" "--gate 2" "--gate nan" "--draft wish" "--draft exit:0" "--draft +ngram" "--library-bytes 5" \
-        "--attnres damp:nan" "--attnres damp:2" "--kv q2" "--no-verifier" "--system x" "--draft flowmap"; do
+        "--attnres damp:nan" "--attnres damp:2" "--kv q2" "--system x" "--draft flowmap"; do
         # shellcheck disable=SC2086
         run --separate-stderr "$bin/geodec-decode" --model "$model" $o
         echo "$o: status $status, stderr '$stderr'"

@@ -133,7 +133,7 @@ refused() {
 }
 
 @test "options out of range are usage errors" {
-    for bad in "--gamma papers:65" "--gamma papers" "--gamma papers:" "--gamma papers:2 --tree 4 --draft ngram" "--gamma 65" "--gamma -1" "--gamma x" "--gamma 1.5" "--draft wish" "--temperature -1" "--top-p 0" "--top-p 2" "--top-k -1" "--max-tokens -1"; do
+    for bad in "--gamma papers:4" "--gamma 65" "--gamma -1" "--gamma x" "--gamma 1.5" "--draft wish" "--temperature -1" "--top-p 0" "--top-p 2" "--top-k -1" "--max-tokens -1"; do
         # shellcheck disable=SC2086
         run --separate-stderr decode $bad
         [ "$status" -eq 2 ] || { echo "$bad: $status"; false; }
@@ -240,11 +240,19 @@ bake() {
     [ ! -e "$tmp/x.h5" ]
 }
 
-@test "the papers' acceptance rates follow from the number of tokens alone" {
-    run decode --compat-counters --prompt "One day" --max-tokens 64
+@test "geodec-published: acceptance rates that follow from the number of tokens alone, its rule of lengths, its options" {
+    published=("$bin/geodec-published" --quiet --model "$model")
+    run "${published[@]}" --prompt "One day" --max-tokens 64 counters
     [[ "$output" == "geo_accepted 30/64 (46.9 %), xfmr 34, passes 64" ]] || { echo "$output"; false; }
-    run decode --compat-counters --prompt "She" --max-tokens 13
+    run "${published[@]}" --prompt "She" --max-tokens 13 counters
     [[ "$output" == "geo_accepted 5/13 (38.5 %), xfmr 8, passes 13" ]] || { echo "$output"; false; }
+    run "${published[@]}" --prompt "Once upon a time there was a girl. Once upon a" --max-tokens 60 --draft ngram --gamma 3 lengths
+    [[ "$output" == *" tokens in "*" passes, "*" drafts accepted"* ]] || { echo "$output"; false; }
+    passes=$(awk 'NR > 2 {n += $2} END {print n}' <<< "$output") # a pass a round, and no round of more than three drafts
+    [[ "$output" == *" in $passes passes,"* ]] || { echo "$output"; false; }
+    [ "$(tail -n 1 <<< "$output" | cut -f 1)" = 3 ]
+    refused 2 "needs a drafter" "${published[@]}" --draft none lengths
+    refused 2 "no 'ott-wish'" "$bin/geodec-published" options ott-wish
 }
 
 @test "the readiness report of a bench compares one drafter with its control" {
@@ -259,14 +267,6 @@ bake() {
         --judge flowmap --readiness "$tmp/other.json" -o "$tmp/c.h5"
 }
 
-@test "a drafter alone decodes without a pass of the model, and the report says so" {
-    decode --prompt "Once upon a time there was a girl. Once upon a" --draft ngram --no-verifier --max-tokens 20 --report "$tmp/alone.json" > "$tmp/alone"
-    [ -s "$tmp/alone" ]
-    grep -q '"target_passes": 0' "$tmp/alone.json"
-    grep -q '"status": "not_ready"' "$tmp/alone.json"
-    refused 2 "needs a drafter" decode --no-verifier --prompt "One day"
-}
-
 @test "geodec-drafts: no output changes, and no field is missing" {
     "$bin/geodec-drafts" --quiet --model "$model" --prompts README.md --n-prompts 3 --max-tokens 16 --gammas 2,4 \
         --drafters bigram,ngram -o "$tmp/drafts.h5" --times "$tmp/times.h5" --timed 2 --repeats 1
@@ -276,36 +276,23 @@ bake() {
     refused 2 "oracle" "$bin/geodec-drafts" --quiet --model "$model" --prompts README.md --drafters oracle -o "$tmp/o.h5"
 }
 
-@test "a preset sets options, which the report lists; an option on the command line overrides it, with a note" {
+@test "the published sets of options are options of geodec-decode, and the report tells their residual streams" {
     bake
     "$bin/geodec-rollout" --quiet --model "$model" --cells 60 --sites 40 --places 60 --resamples 20 -o "$tmp/art/rollout.h5" "$tmp/art/store.h5" > /dev/null
-    "$bin/geodec-decode" --model "$model" --prompt "One day" -n 20 --artifacts "$tmp/art" --preset ott-fast --report "$tmp/a.json" > "$tmp/a" 2> "$tmp/said"
-    "$bin/geodec-decode" -q --model "$model" --prompt "One day" -n 20 --artifacts "$tmp/art" --draft rollout --gamma 16 --gate 0.45 \
-        --report "$tmp/b.json" > "$tmp/b"
-    cmp "$tmp/a" "$tmp/b"
-    [ "$(grep command_line "$tmp/a.json")" = "$(grep command_line "$tmp/b.json")" ]
-    [ "$(grep config_sha256 "$tmp/a.json")" = "$(grep config_sha256 "$tmp/b.json")" ]
-    grep -q 'preset ott-fast: --gate 0.45' "$tmp/said"
-    "$bin/geodec-decode" --model "$model" --prompt "One day" -n 20 --artifacts "$tmp/art" --preset ott-fast --gamma 4 --report "$tmp/c.json" \
-        > /dev/null 2> "$tmp/said"
-    grep -q -- '--gamma=4 ' "$tmp/c.json"
-    grep -q 'preset ott-fast: --gamma was given and replaces 16' "$tmp/said"
-    run ! cmp -s <(grep config_sha256 "$tmp/a.json") <(grep config_sha256 "$tmp/c.json")
-    # Every name is valid; a preset changes the residual stream only if it sets --attnres.
-    for p in ott-speculative:0.25 ott-perfect:0 ott-theorem:0.45; do
-        decode -n 4 --artifacts "$tmp/art" --preset "${p%:*}" --report "$tmp/p.json" --force > /dev/null
+    "$bin/geodec-onedecode" --quiet -o "$tmp/art/onedecode.h5" "$tmp/art/store.h5" > /dev/null
+    [ "$("$bin/geodec-published" options ott-fast)" = "--draft rollout --gamma 16 --gate 0.45" ]
+    for p in ott-fast:0 ott-full:0.35 ott-speculative:0.25 ott-perfect:0 ott-theorem:0.45; do
+        # shellcheck disable=SC2046 # words
+        decode --prompt "One day" -n 4 --artifacts "$tmp/art" $("$bin/geodec-published" options "${p%:*}") --report "$tmp/p.json" --force > /dev/null
         grep -A2 '"attnres": {' "$tmp/p.json" | grep -q "\"strength\": ${p##*:}\$" || { cat "$tmp/p.json"; false; }
     done
     # The config hash: command line, model, tokenizer, and the artifact's model, which is this one.
-    want=$({ sed -n 's/^  "command_line": "\(.*\)",$/\1/p' "$tmp/a.json"
-        for k in model_sha256 tokenizer_sha256 model_sha256; do sed -n "s/^ *\"$k\": \"\(.*\)\",*\$/\1/p" "$tmp/a.json" | head -n 1; done; } | sha256sum | cut -d' ' -f1)
-    grep -q "\"config_sha256\": \"$want\"" "$tmp/a.json"
-    run --separate-stderr "$bin/geodec-decode" --model "$model" --preset ott-wish
-    [ "$status" -eq 2 ]
-    [[ "$stderr" == *"unknown preset 'ott-wish'"* ]]
-    "$bin/geodec-bench-decode" --model "$model" --artifacts "$tmp/art" --preset ott-perfect --gammas 2 --prompts README.md --n-prompts 1 --max-tokens 8 \
-        --timed 0 -o "$tmp/bench.h5" > "$tmp/bench.tsv" 2> "$tmp/said"
-    [ "$(tail -n +2 "$tmp/bench.tsv" | cut -f 1-3 | sort -u)" = "$(printf 'rollout\t2\tgreedy')" ]
+    want=$({ sed -n 's/^  "command_line": "\(.*\)",$/\1/p' "$tmp/p.json"
+        for k in model_sha256 tokenizer_sha256 model_sha256; do sed -n "s/^ *\"$k\": \"\(.*\)\",*\$/\1/p" "$tmp/p.json" | head -n 1; done; } | sha256sum | cut -d' ' -f1)
+    grep -q "\"config_sha256\": \"$want\"" "$tmp/p.json"
+    hash=$(grep config_sha256 "$tmp/p.json")
+    decode --prompt "One day" -n 5 --artifacts "$tmp/art" --draft rollout --report "$tmp/p.json" --force > /dev/null
+    [ "$hash" != "$(grep config_sha256 "$tmp/p.json")" ]
 }
 
 @test "penalties, biases and min-p: the same text with every drafter, in chains and trees" {

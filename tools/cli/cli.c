@@ -276,32 +276,6 @@ static int64_t default_threads(void)
 
 enum { DONE = -1 };
 
-/* Sets each option of the preset that was not given to the value of the preset. */
-static geodec_status expand_preset(const cli *c, const cli_option *const *all, bool *given, int n, geodec_err *err)
-{
-    const cli_tool *t = c->tool;
-    const cli_preset *p = NULL;
-    if (!t->preset || !*t->preset) return GEODEC_OK;
-    for (int i = 0; i < t->n_presets; i++)
-        if (strcmp(t->presets[i].name, *t->preset) == 0) p = &t->presets[i];
-    if (!p) GEODEC_FAIL(GEODEC_INVAL, "--preset: unknown preset '%s'; see --help", *t->preset);
-    for (int k = 0; k < CLI_PRESET_MAX; k++) {
-        int which = -1;
-        if (!p->set[k].option || !p->set[k].value) continue;
-        for (int i = 0; i < n; i++)
-            if (strcmp(all[i]->name, p->set[k].option) == 0) which = i;
-        if (which < 0) GEODEC_FAIL(GEODEC_INTERNAL, "preset %s: no option --%s", p->name, p->set[k].option);
-        if (given[which]) {
-            cli_say(c, "preset %s: --%s was given and replaces %s", p->name, p->set[k].option, p->set[k].value);
-            continue;
-        }
-        GEODEC_PASS(parse_value(all[which], p->set[k].value, err));
-        cli_say(c, "preset %s: --%s %s", p->name, p->set[k].option, p->set[k].value);
-        given[which] = true;
-    }
-    return GEODEC_OK;
-}
-
 /* Refuses a long option that is unknown or short for several, and names the nearest one. */
 static geodec_status refuse_option(const char *word, const cli_option *const *all, int n, geodec_err *err)
 {
@@ -415,7 +389,6 @@ static int parse(cli *c, bool *planned, int argc, char **argv, geodec_err *err)
     c->n_args = argc - optind;
     c->args = argv + optind;
     place_model(c, model, all, given, n);
-    GEODEC_TRY(expand_preset(c, all, given, n, err));
     for (int i = 0; i < t->n_options; i++)
         if ((t->options[i].flags & CLI_REQUIRED) && !given[i])
             GEODEC_THROW(GEODEC_INVAL, "option --%s is required", t->options[i].name);

@@ -88,15 +88,6 @@ typedef struct cli_option {
     CLI_ROW(CLI_CHOICE, const char *, name_, letter_, target_, .choices = choices_, .metavar = metavar_,               \
             .help = __VA_ARGS__)
 
-/* A named set of option values, as text. NULL values are skipped. */
-enum { CLI_PRESET_MAX = 6 };
-typedef struct cli_preset {
-    const char *name;
-    struct {
-        const char *option, *value;
-    } set[CLI_PRESET_MAX];
-} cli_preset;
-
 /* The headings of `geodec --help`, in their order. */
 #define CLI_TOPICS(X)                                                                                                  \
     X(DECODING, "Text generation with drafters")                                                                       \
@@ -126,10 +117,7 @@ typedef struct cli_tool {
     int n_options;
     int min_args, max_args; /* positional arguments; max_args < 0 = any */
     bool args_are_text;     /* positional arguments are not paths */
-    const char **preset;    /* target of --preset, NULL = the tool has none */
-    const cli_preset *presets;
-    int n_presets;
-    bool plans; /* the tool has --plan: run fills c->needs */
+    bool plans;             /* the tool has --plan: run fills c->needs */
     /* The last argument is a model; --model gives it too. In a tool with an option --model of its own, an argument that
      * ends in .gguf and comes first gives that. */
     bool takes_model;

@@ -71,15 +71,11 @@ geodec_status decode_cost(const geodec_target *target, int32_t at, int64_t tree,
 geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_err *err)
 {
     char *end = NULL;
-    static const char papers[] = "papers:";
-    const bool adaptive = strcmp(text, "auto") == 0, rule = strncmp(text, papers, sizeof papers - 1) == 0;
-    const char *number = rule ? text + sizeof papers - 1 : text;
-    const long value = adaptive ? DECODE_GAMMA_AUTO : strtol(number, &end, 10);
-    if (!adaptive && (*number == '\0' || *end != '\0' || value < 0 || value > GEODEC_DRAFT_MAX))
-        GEODEC_FAIL(GEODEC_INVAL, "draft length '%s': not auto, a whole number from 0 to %d, or papers:N", text,
+    o->adaptive = strcmp(text, "auto") == 0;
+    const long value = o->adaptive ? DECODE_GAMMA_AUTO : strtol(text, &end, 10);
+    if (!o->adaptive && (*text == '\0' || *end != '\0' || value < 0 || value > GEODEC_DRAFT_MAX))
+        GEODEC_FAIL(GEODEC_INVAL, "draft length '%s': neither auto nor a whole number from 0 to %d", text,
                     GEODEC_DRAFT_MAX);
-    o->adaptive = adaptive;
-    o->papers_rule = rule;
     o->gamma = (int32_t)value;
     return GEODEC_OK;
 }

@@ -50,7 +50,7 @@ geodec_status decode_second(const cli *c, const geodec_session *target, decode_w
 geodec_status decode_cost(const geodec_target *target, int32_t at, int64_t tree, geodec_cost *out,
                           geodec_err *err) GEODEC_MUST_USE;
 
-/* "auto", a whole number N or "papers:N": sets gamma, adaptive and papers_rule. */
+/* "auto" or a whole number: sets gamma and adaptive. */
 geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_err *err) GEODEC_MUST_USE;
 
 /* Reads the consistency of the metric and the intrinsic dimension from FOLDER/consistency.h5 (geodec-consistency), if

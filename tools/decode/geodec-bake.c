@@ -3,8 +3,8 @@
 #include "chain/cloud.h"
 #include "cli/needs.h"
 #include "cli/stage.h"
+#include "flowmap/flowmap_needs.h"
 #include "flowmap/map.h"
-#include "flowmap/needs.h"
 
 static const char *output = "flowmap.h5", *decays = "0.5,0.9", *charts = "learned";
 static int64_t dims = 16, neighbours = 32, own = 8, chains = 16;

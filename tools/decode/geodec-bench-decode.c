@@ -8,7 +8,6 @@
 #include "cli/drafters.h"
 #include "cli/drafting_files.h"
 #include "cli/evaluation.h"
-#include "cli/presets.h"
 #include "cli/stage.h"
 #include "cli/streaming.h"
 #include "drafters/drafting.h"
@@ -25,7 +24,6 @@ enum { RESAMPLES = 1000 };
 static const char *output = "benchdecode.h5", *speed_path, *model_path, *artifacts, *prompts_path, *readiness_path,
                   *judged;
 static const char *fault = "none";
-static const char *preset;
 static const char *drafters, *gammas = "1,2,4,8", *trees, *modes = "greedy,sampled", *separator = "auto";
 static int64_t n_prompts = 100, prompt_tokens = 16, max_tokens = 128, seeds = 3, timed = 16, top_k;
 static double temperature = 0.8, top_p = 1;
@@ -49,7 +47,6 @@ static const cli_option options[] = {
     OPT_I64("max-tokens", 'n', &max_tokens, 1, 65536, "N", "tokens to generate for each prompt"),
     OPT_FLAG("no-stop", 0, &no_stop, "continue after an end-of-text token"),
     OPT_STR("drafters", 0, &drafters, "LIST", drafters_text),
-    CLI_PRESET_OPTION(preset),
     CLI_DRAFT_MODEL_OPTIONS(words),
     CLI_GAMMAS_OPTION(gammas),
     OPT_STR("trees", 0, &trees, "LIST", "sizes of draft trees in tokens, ascending, 1 to 64 (default: none)"),
@@ -102,9 +99,6 @@ static const cli_tool tool = {
         "in this row.",
     .examples = "geodec-bench-decode --model model.gguf --artifacts results/model --prompts text.txt --gammas 4",
     CLI_TAKES(options, 0, 0),
-    .preset = &preset,
-    .presets = presets_bench,
-    .n_presets = PRESETS_N,
 };
 
 static geodec_status open_sessions(const geodec_model *m, const geodec_prompts *p, int n, geodec_pool *pool,
@@ -131,7 +125,7 @@ static geodec_status choose_judged(const geodec_bench_plan *plan, int32_t *out, 
 {
     int32_t d = -1;
     for (int32_t i = 0; i < plan->n_drafters; i++)
-        if (judged ? strcmp(plan->drafter[i].name, judged) == 0 : plan->drafter[i].create != NULL) d = i;
+        if (judged ? strcmp(plan->drafter[i].name, judged) == 0 : !geodec_bench_knows(&plan->drafter[i])) d = i;
     if (d < 0) GEODEC_FAIL(GEODEC_INVAL, "drafter '%s' is not measured", judged ? judged : "");
     if (!plan->greedy) GEODEC_FAIL(GEODEC_INVAL, "a readiness report needs greedy rows (--modes)");
     *out = d;
@@ -191,7 +185,7 @@ static geodec_status open_model(work *w, geodec_err *err)
     GEODEC_PASS(decode_projections(&words, w->m, err));
     w->plan.n_stop = no_stop ? 0 : geodec_drafting_stop_tokens(geodec_model_tokenizer(w->m), w->stop);
     for (int32_t i = 0; i < w->plan.n_drafters; i++)
-        if (w->plan.drafter[i].create) names[n_names++] = w->plan.drafter[i].name;
+        if (w->plan.drafter[i].create) names[n_names++] = w->requests[i].drafter;
     GEODEC_PASS(geodec_drafting_open(w->m, w->found.folder, names, n_names, &w->drafting, err));
     for (int i = 0; i < GEODEC_BENCH_DRAFTERS; i++) w->requests[i].drafting = w->drafting;
     return GEODEC_OK;
@@ -288,6 +282,7 @@ int main(int argc, char **argv)
 {
     drafters_help(
         drafters_text, "drafters to measure (default bigram,ngram and, with artifacts, flowmap): ",
-        "; oracle (drafts from the plain text, the upper limit; oracle:A: each draft is correct with probability A)");
+        "; oracle (drafts from the plain text, the upper limit; oracle:A: each draft is correct with probability A; "
+        "oracle+NAME: of the drafts of NAME, those that will be accepted)");
     return cli_main(argc, argv, &tool, run);
 }

@@ -12,7 +12,6 @@
 #include "cli/line_editor.h"
 #include "cli/live.h"
 #include "cli/penalty.h"
-#include "cli/presets.h"
 #include "cli/report.h"
 #include "cli/streaming.h"
 #include "decode/dialogue.h"
@@ -23,10 +22,7 @@
 #include "io/file.h"
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection.h"
-#include "measure/compat_counters.h"
 #include "measure/decode_report.h"
-#include "measure/draft_alone.h"
-#include "measure/oracle_drafter.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,12 +33,12 @@ enum { PROMPT_MAX = 16 << 20 };
 static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft, *gamma_text = "auto", *report;
 static cli_list stops, biases;
 static geodec_penalty_options penalty = {.repeat = 1, .window = 64};
-static const char *preset, *library, *state_path, *perspectives;
+static const char *library, *state_path, *perspectives;
 static int64_t library_bytes;
 static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, min_p, gate;
 static bool parse_special;
-static bool echo, check_plain, oracle, no_verifier, compat_counters, interactive, no_template;
+static bool echo, check_plain, interactive, no_template;
 static const char *template_name, *system_text, *when_full = "drop";
 
 static char draft_help[DRAFTERS_HELP];
@@ -65,16 +61,13 @@ static const cli_option options[] = {
     OPT_F64("min-p", 0, &min_p, 0, 1, "P", "sample from tokens of at least P times the most probable one's mass"),
     CLI_PENALTY_OPTIONS(penalty, biases),
     OPT_STR("draft", 'd', &draft, "NAME", draft_help),
-    CLI_PRESET_OPTION(preset),
     CLI_DRAFT_MODEL_OPTIONS(words),
     OPT_FILE("library", 0, &library, "FILE",
              "growing library of the flowmap drafter, made if absent; it stores tokens that the map did not predict, "
              "and drafts from them; valid for one model and map; changes the speed, never the text"),
     OPT_I64("library-bytes", 0, &library_bytes, 0, 1LL << 32, "N",
             "largest size of a new library in the file and in memory (0 = 4 MiB); new records replace the oldest"),
-    OPT_STR("gamma", 'g', &gamma_text, "N|auto|papers:N",
-            "draft length, 0 to 64; auto: adapt it to acceptance and cost; papers:N: for comparison, the papers' rule, "
-            "which starts at N and follows the share accepted in four rounds"),
+    OPT_STR("gamma", 'g', &gamma_text, "N|auto", "draft length, 0 to 64; auto: adapt it to acceptance and cost"),
     OPT_I64("tree", 0, &tree, 0, GEODEC_DRAFT_MAX, "B",
             "draft trees of B tokens, with a depth of at most --gamma; 0 = chains"),
     OPT_F64("gate", 0, &gate, 0, 1, "P", "end a draft at the first token with a confidence below P"),
@@ -114,15 +107,6 @@ static const cli_option options[] = {
         "written at the end and after an interrupt. A file that is damaged, of another model or of a text that does "
         "not begin with the prompt is ignored with a warning"),
     OPT_FILE("report", 0, &report, "FILE", "write readiness, counters and times as JSON", .flags = CLI_VOLATILE),
-    OPT_FLAG("no-verifier", 0, &no_verifier,
-             "for comparison: write the drafter's own text, up to 64 tokens, without a pass of the model after the "
-             "prompt; this is not the model's text"),
-    OPT_FLAG("oracle", 0, &oracle,
-             "for comparison: decode without a drafter first, then send only those drafts that will be accepted; "
-             "without --draft, the text itself is drafted"),
-    OPT_FLAG("compat-counters", 0, &compat_counters,
-             "for tests: replay and print the counters of the papers' runtime, whose acceptance rate depends only on "
-             "the number of tokens; nothing else is decoded"),
     CLI_STREAMING_OPTIONS,
     CLI_ALLOW_LONG_OPTION,
 };
@@ -142,9 +126,6 @@ static const cli_tool tool = {
         "geodec-decode --model model.gguf --prompt 'Once upon a time' --state story.state    # again: goes on\n"
         "geodec-decode --model model.gguf --draft ngram --interactive --template chatml",
     CLI_TAKES(options, 0, 0),
-    .preset = &preset,
-    .presets = presets_decode,
-    .n_presets = PRESETS_N,
 };
 
 /* The prompt as a user's message in a chat format, up to the reply. */
@@ -199,16 +180,6 @@ done:
     return st;
 }
 
-/* Prints the counters of the papers, 30/64 and 5/13, which are the same for any model. */
-static geodec_status print_compat(const geodec_target *target, const int32_t *prompt, int64_t n, geodec_err *err)
-{
-    geodec_compat_counters k;
-    GEODEC_PASS(geodec_compat_replay(target, prompt, n, max_tokens, &k, err));
-    printf("geo_accepted %lld/%lld (%.1f %%), xfmr %lld, passes %lld\n", (long long)k.geo_accepted, (long long)k.tokens,
-           100 * k.acceptance, (long long)k.xfmr, (long long)k.target_passes);
-    return GEODEC_OK;
-}
-
 /* Reports the growth of the library. The drafter is already destroyed, so all its records are written. */
 static void say_library(const cli *c, const geodec_drafting *drafting)
 {
@@ -226,13 +197,12 @@ static geodec_status choose_drafter(const cli *c, const geodec_model *m, draftin
 {
     static char chosen[GEODEC_DRAFTER_NAME_MAX] = "none";
     const bool given = draft != NULL;
-    const bool look = !compat_counters && (!given || geodec_drafting_takes_artifacts(draft));
+    const bool look = !given || geodec_drafting_takes_artifacts(draft);
     GEODEC_PASS(drafting_files_open(c, m, artifacts, look, t, err));
     if (!given) {
         if (t->found) (void)snprintf(chosen, sizeof chosen, "%s", t->record.draft);
         draft = chosen;
     }
-    if (no_verifier && strcmp(draft, "none") == 0) GEODEC_FAIL(GEODEC_INVAL, "--no-verifier needs a drafter (--draft)");
     GEODEC_PASS(drafting_files_drafting(c, m, t, &draft, 1, out, err));
     if (t->found) artifacts = t->folder;
     if (t->found || !given) cli_settled(c);
@@ -251,9 +221,8 @@ static geodec_status check_dialogue(geodec_err *err)
         GEODEC_FAIL(GEODEC_INVAL, "--system needs --interactive or --template");
     if (template_name && no_template) GEODEC_FAIL(GEODEC_INVAL, "give --template or --no-template, not both");
     if (no_template && system_text) GEODEC_FAIL(GEODEC_INVAL, "--system needs a chat format");
-    if (interactive && (prompt_text || prompt_file || report || echo || no_verifier || compat_counters))
-        GEODEC_FAIL(GEODEC_INVAL, "--interactive takes none of --prompt, --prompt-file, --report, --echo, "
-                                  "--no-verifier and --compat-counters");
+    if (interactive && (prompt_text || prompt_file || report || echo))
+        GEODEC_FAIL(GEODEC_INVAL, "--interactive takes none of --prompt, --prompt-file, --report and --echo");
     return GEODEC_OK;
 }
 
@@ -315,7 +284,7 @@ static void say_drafts(const cli *c, const geodec_decoded *got)
 {
     const geodec_decode_counters *k = &got->counters;
     if (c->verbose > 0) cli_say(c, "arithmetic %s", words.arithmetic);
-    if (c->verbose > 0 && !no_verifier)
+    if (c->verbose > 0)
         cli_say(c, "%lld tokens in %lld passes of the model, %.2f per pass (plain: 1); %lld of %lld drafts accepted",
                 (long long)got->n, (long long)k->target_passes, geodec_decode_tokens_per_pass(k),
                 (long long)k->total.accepted, (long long)k->total.proposed);
@@ -338,7 +307,7 @@ typedef struct work {
     geodec_printer *printer;
     decode_state state;
     geodec_perspectives *perspectives;
-    geodec_decoded got, plain, known; /* known: to the oracle */
+    geodec_decoded got, plain;
 } work;
 
 static geodec_status check_options(work *w, geodec_err *err)
@@ -348,16 +317,9 @@ static geodec_status check_options(work *w, geodec_err *err)
     if ((words.draft_model || words.draft_projection) && !(draft && strstr(draft, "model")))
         GEODEC_FAIL(GEODEC_INVAL, "--draft-model and --draft-projection need --draft model");
     if (library_bytes && !library) GEODEC_FAIL(GEODEC_INVAL, "--library-bytes needs --library");
-    if (oracle && (interactive || no_verifier || compat_counters || temperature > 0))
-        GEODEC_FAIL(GEODEC_INVAL, "--oracle takes none of --interactive, --no-verifier, --compat-counters and "
-                                  "--temperature");
-    if (no_verifier && temperature > 0)
-        GEODEC_FAIL(GEODEC_INVAL, "--no-verifier does not sample: it needs --temperature 0");
-    if (state_path && (interactive || no_verifier || compat_counters || oracle))
-        GEODEC_FAIL(GEODEC_INVAL, "--state takes none of --interactive, --no-verifier, --compat-counters and --oracle");
-    if (perspectives && (draft || interactive || no_verifier || compat_counters || oracle || check_plain || library))
-        GEODEC_FAIL(GEODEC_INVAL, "--perspectives takes none of --draft, --interactive, --no-verifier, "
-                                  "--compat-counters, --oracle, --check-plain and --library");
+    if (state_path && interactive) GEODEC_FAIL(GEODEC_INVAL, "--state does not go with --interactive");
+    if (perspectives && (draft || interactive || check_plain || library))
+        GEODEC_FAIL(GEODEC_INVAL, "--perspectives takes none of --draft, --interactive, --check-plain and --library");
     if (perspectives) draft = "none";
     w->o.budget = (int32_t)tree;
     if (report) GEODEC_PASS(cli_may_write(w->c, report, err));
@@ -448,18 +410,6 @@ static geodec_status fill_options(work *w, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* The drafter becomes one that knows the text. */
-static geodec_status know_text(work *w, geodec_err *err)
-{
-    geodec_decode_options q = w->o;
-    q.emit = NULL;
-    q.round_end = NULL;
-    geodec_drafter *inner = w->drafter;
-    GEODEC_PASS(geodec_decode(&w->target, w->prompt, w->n, NULL, &q, &w->known, err));
-    w->drafter = NULL;
-    return geodec_oracle_drafter_create(&w->known, inner, &w->drafter, err);
-}
-
 /* With --verbose: what became of the tokens. */
 static void say_perspectives(const work *w)
 {
@@ -474,22 +424,15 @@ static void say_perspectives(const work *w)
 
 static geodec_status write_text(work *w, geodec_err *err)
 {
-    if (oracle) GEODEC_PASS(know_text(w, err));
     GEODEC_PASS(geodec_printer_open(geodec_model_tokenizer(w->m), w->prompt, w->n, echo, stops.item, stops.n, stdout,
                                     &w->printer, err));
     w->state.emit = geodec_printer_emit;
     w->state.ctx = w->printer;
     if (w->c->verbose > 0 && !w->c->quiet && geodec_streamed_is(w->m)) live_begin();
-    if (no_verifier) {
-        GEODEC_PASS(geodec_draft_alone(&w->target, w->prompt, w->n, w->drafter, &w->o, &w->got, err));
-        for (int64_t i = 0; i < w->got.n; i++)
-            if (geodec_printer_emit(w->printer, w->got.token[i]) != 0) break;
-    } else {
-        const geodec_status st = geodec_decode(&w->target, w->prompt, w->n, w->drafter, &w->o, &w->got, err);
-        const int64_t before = geodec_printer_before_stop(w->printer);
-        if (w->state.path && before >= 0) w->state.text.n = (int32_t)(w->n + before); /* it ends before the stop text */
-        GEODEC_PASS(decode_state_end(&w->state, w->c, st, err));
-    }
+    const geodec_status st = geodec_decode(&w->target, w->prompt, w->n, w->drafter, &w->o, &w->got, err);
+    const int64_t before = geodec_printer_before_stop(w->printer);
+    if (w->state.path && before >= 0) w->state.text.n = (int32_t)(w->n + before); /* it ends before the stop text */
+    GEODEC_PASS(decode_state_end(&w->state, w->c, st, err));
     geodec_printer_end(w->printer);
     if (w->got.end == GEODEC_END_CONTEXT)
         cli_say(w->c, "the text was cut: the context of %d tokens is full (--ctx)", w->target.n_ctx);
@@ -535,7 +478,6 @@ static void close_all(work *w, bool succeeded)
     geodec_decode_free(&w->got);
     geodec_decode_free(&w->plain);
     geodec_drafter_destroy(w->drafter);
-    geodec_decode_free(&w->known);
     if (succeeded) say_library(w->c, w->drafting);
     geodec_drafting_close(w->drafting);
     drafting_files_close(&w->found);
@@ -555,10 +497,6 @@ static geodec_status run(const cli *c, geodec_err *err)
     w.warnings.progress = NULL;
     GEODEC_TRY(check_options(&w, err));
     GEODEC_TRY(open_all(&w, err));
-    if (compat_counters) {
-        GEODEC_TRY(print_compat(&w.target, w.prompt, w.n, err));
-        goto done;
-    }
     GEODEC_TRY(fill_options(&w, err)); /* its measurement of passes leaves other rows in the session */
     GEODEC_TRY(open_state(&w, err));
     if (interactive) {

@@ -6,8 +6,8 @@
 #include "cli/needs.h"
 #include "cli/ranks.h"
 #include "cli/stage.h"
-#include "neighbours/needs.h"
 #include "neighbours/neighbours.h"
+#include "neighbours/neighbours_needs.h"
 #include "neighbours/search.h"
 
 #include <math.h>

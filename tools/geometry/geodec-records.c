@@ -4,8 +4,8 @@
 #include "cli/needs.h"
 #include "cli/space.h"
 #include "records/lookup.h"
-#include "records/needs.h"
 #include "records/records.h"
+#include "records/records_needs.h"
 
 static const char *output = "records.h5";
 static int64_t queries = 512;

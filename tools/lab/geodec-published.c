@@ -3,12 +3,17 @@
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "chain/coverage.h"
+#include "cli/decode_report.h"
+#include "cli/evaluation.h"
 #include "cli/lab/published_chain.h"
 #include "cli/stage.h"
+#include "decode/loop.h"
+#include "drafters/drafting.h"
 #include "io/foreign.h"
 #include "lab/injectivity/injectivity.h"
 #include "lab/published/blocks.h"
 #include "lab/published/coverage.h"
+#include "lab/published/decoding.h"
 #include "lab/published/density.h"
 #include "lab/published/hjb.h"
 #include "lab/published/injectivity.h"
@@ -26,8 +31,8 @@
 enum { PUBLISHED_ANCHORS = 24, PUBLISHED_RANK = 5, PUBLISHED_EPS = 3, REF_SHARES = 2 };
 
 static const char *output = "", *draws, *telemetry, *metric = "cosine", *anchor_file, *point_list, *measured_list,
-                  *query_list, *variant = "sweep", *model_path;
-static int64_t nulls = 10;
+                  *query_list, *variant = "sweep", *model_path, *artifacts, *prompt = "", *draft = "ngram";
+static int64_t nulls = 10, max_tokens = 128, gamma_most = 4;
 static double radius, alpha = 0.7, extent = 1.2;
 static published_chain chain = {.sample = -1, .paths = -1, .midpoints = 256, .control = -1};
 static geodec_resonance_options resonance_options;
@@ -79,7 +84,12 @@ static const cli_option options[] = {
     OPT_F64("alpha", 0, &alpha, -100, 100, "X", "warp, with --variant v1 or v2: strength"),
     OPT_F64("extent", 0, &extent, 1e-9, 1e9, "X", "warp, with --variant v1 or v2: sigma or radius"),
     OPT_F64("dl", 0, &chain.dl, 0, 1e9, "X", "geodesic, and warp with --variant v1 or v2: length of a step (0: 0.1)"),
-    OPT_FILE("model", 'm', &model_path, "FILE", "onedecode: model as GGUF, for its embeddings"),
+    OPT_FILE("model", 'm', &model_path, "FILE", "counters, lengths: model; onedecode: model, for its embeddings"),
+    OPT_STR("prompt", 0, &prompt, "TEXT", "counters, lengths: text to continue"),
+    OPT_I64("max-tokens", 0, &max_tokens, 1, 1e9, "N", "counters, lengths: tokens to generate"),
+    OPT_FILE("artifacts", 0, &artifacts, "FOLDER", "lengths: drafting artifacts"),
+    OPT_STR("draft", 0, &draft, "NAME", "lengths: drafter"),
+    OPT_I64("gamma", 0, &gamma_most, 0, GEODEC_DRAFT_MAX, "N", "lengths: first and largest length of drafts"),
 };
 
 static const cli_tool tool = {
@@ -99,6 +109,11 @@ static const cli_tool tool = {
         "embedding under one global tensor, with the rates of its next tokens on held-out texts and a control without\n"
         "the tensor.\n"
         "\n"
+        "Of decoding: counters --model repeats the published counting of accepted drafts, which depends on the\n"
+        "number of tokens alone. lengths --model decodes with the published rule for the length of drafts. options\n"
+        "NAME prints the options of geodec-decode that the published runtime combines under a name (ott-full,\n"
+        "ott-speculative, ott-fast, ott-perfect, ott-theorem).\n"
+        "\n"
         "The other stages take --draws, or density --telemetry, and no input.\n"
         "coverage counts on the published splits, with the closed form that this repeats. validity measures with the\n"
         "published rule; for the sampled sphere it adds the same rule with exact geometry, and the correct map.\n"
@@ -111,6 +126,7 @@ static const cli_tool tool = {
     .examples = "geodec-published metric --dim 8 -o metric-ref.h5 cloud.h5\n"
                 "geodec-published geodesic --draws smollm2-135m_n8.h5 -o geodesics-ref.h5 metric-ref.h5\n"
                 "geodec-published onedecode --model model.gguf -o results/onedecode-ref.h5 store.h5\n"
+                "geodec-published counters --model model.gguf --max-tokens 64\n"
                 "geodec-published coverage --draws smollm2-135m_n8.h5 -o coverage-ref.h5\n"
                 "geodec-published density --telemetry live.tsv --radius 3 -o density-ref.h5\n"
                 "geodec-published warp --draws smollm2-135m_n8.h5 --variant v2 --alpha 0.35 -o warp-ref.h5",
@@ -515,6 +531,97 @@ done:
     return st;
 }
 
+/* ---- decoding --------------------------------------------------------------------------------------------------- */
+
+/* A model with its session and a prompt. */
+typedef struct decoding {
+    geodec_model *m;
+    geodec_session *s;
+    geodec_target target;
+    decode_words words;
+    int32_t *ids;
+    int64_t n;
+} decoding;
+
+static geodec_status decoding_open(const cli *c, decoding *d, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const size_t length = strlen(prompt);
+    const geodec_encode_options how = {.bos = true};
+    d->words = (decode_words){.isa = "auto", .arithmetic = "auto", .kv = "f32"};
+    GEODEC_TRY(geodec_model_open(model_path, &d->m, err));
+    (void)arithmetic_settle(c, d->m, &d->words.arithmetic);
+    GEODEC_NEW(d->ids, (int64_t)length + 3);
+    GEODEC_TRY_MSG(geodec_tokenizer_encode_with(geodec_model_tokenizer(d->m), prompt, length, &how, d->ids, &d->n, err),
+                   "--prompt");
+    GEODEC_TRY(decode_session(d->m, 0, &d->words, c->pool, &d->s, err));
+    d->target = geodec_target_session(d->s, DECODE_BATCH);
+done:
+    return st;
+}
+
+static void decoding_close(decoding *d)
+{
+    geodec_session_destroy(d->s);
+    geodec_model_close(d->m);
+    geodec_mem_free(d->ids);
+}
+
+static geodec_status counters(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    decoding d = {0};
+    geodec_counters_published k;
+    GEODEC_TRY(decoding_open(c, &d, err));
+    GEODEC_TRY(geodec_decoding_published_replay(&d.target, d.ids, d.n, max_tokens, &k, err));
+    printf("geo_accepted %lld/%lld (%.1f %%), xfmr %lld, passes %lld\n", (long long)k.geo_accepted, (long long)k.tokens,
+           100 * k.acceptance, (long long)k.xfmr, (long long)k.target_passes);
+done:
+    decoding_close(&d);
+    return st;
+}
+
+static geodec_status lengths(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    decoding d = {0};
+    geodec_drafting *drafting = NULL;
+    geodec_drafter *inner = NULL, *drafter = NULL;
+    geodec_decoded got = {0};
+    geodec_decode_options o = geodec_decode_options_default();
+    int32_t stop[GEODEC_STOP_TOKENS];
+    GEODEC_TRY(decoding_open(c, &d, err));
+    GEODEC_TRY(geodec_drafting_open(d.m, artifacts, &draft, 1, &drafting, err));
+    GEODEC_TRY(decode_second(c, d.s, &d.words, c->pool, drafting, err));
+    GEODEC_TRY(geodec_drafting_create(drafting, draft, &inner, err));
+    if (!inner) GEODEC_THROW(GEODEC_INVAL, "--draft %s: lengths needs a drafter", draft);
+    GEODEC_TRY(geodec_decoding_published_drafter_create((int32_t)gamma_most, inner, &drafter, err));
+    o.gamma = (int32_t)gamma_most;
+    o.max_tokens = max_tokens;
+    o.stop = stop;
+    o.n_stop = geodec_drafting_stop_tokens(geodec_model_tokenizer(d.m), stop);
+    GEODEC_TRY(geodec_decode(&d.target, d.ids, d.n, drafter, &o, &got, err));
+    const geodec_decode_counters *k = &got.counters;
+    printf("%lld tokens in %lld passes, %lld of %lld drafts accepted\nlength\trounds\n", (long long)got.n,
+           (long long)k->target_passes, (long long)k->total.accepted, (long long)k->total.proposed);
+    for (int64_t i = 0; i <= gamma_most; i++) printf("%lld\t%lld\n", (long long)i, (long long)k->length[i]);
+done:
+    geodec_decode_free(&got);
+    geodec_drafter_destroy(drafter);
+    geodec_drafting_close(drafting);
+    decoding_close(&d);
+    return st;
+}
+
+static geodec_status options_of(const cli *c, geodec_err *err)
+{
+    const geodec_options_published *o = geodec_decoding_published_options, *end = o + GEODEC_OPTIONS_PUBLISHED;
+    while (o < end && strcmp(o->name, c->args[1]) != 0) o++;
+    if (o == end) GEODEC_FAIL(GEODEC_INVAL, "the published runtime has no '%.60s'", c->args[1]);
+    printf("%s\n", o->options);
+    return GEODEC_OK;
+}
+
 /* ---- stages ----------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -541,6 +648,9 @@ static const struct {
     {"resonance", resonance, &draws, "draws"},
     {"hjb", hjb, &draws, "draws"},
     {"warp", warp, &draws, "draws"},
+    {"counters", counters, &model_path, "model"},
+    {"lengths", lengths, &model_path, "model"},
+    {"options", options_of, .inputs = "NAME", .least = 1, .most = 1},
     {"onedecode", onedecode, &model_path, "model", .inputs = "ACTIVATIONS.h5", .least = 1, .most = 1},
 };
 

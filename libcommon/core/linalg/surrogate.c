@@ -11,14 +11,18 @@
 #include <math.h>
 #include <string.h>
 
+enum { KINDS = GEODEC_SURROGATE_SHUFFLE + 1 };
 const char *const geodec_surrogate_names[] = {"gaussian", "phase", "shuffle", NULL};
 
-const char *geodec_surrogate_name(geodec_surrogate kind) { return geodec_surrogate_names[kind]; }
+const char *geodec_surrogate_name(geodec_surrogate kind)
+{
+    return geodec__names_at(geodec_surrogate_names, KINDS, (int)kind);
+}
 
 geodec_status geodec_surrogate_find(const char *name, geodec_surrogate *kind, geodec_err *err)
 {
-    const int i = geodec__names_find(geodec_surrogate_names, 3, name);
-    if (i == 3) GEODEC_FAIL(GEODEC_INVAL, "'%s' is not a surrogate: gaussian, phase or shuffle", name);
+    const int i = geodec__names_find(geodec_surrogate_names, KINDS, name);
+    if (i == KINDS) GEODEC_FAIL(GEODEC_INVAL, "'%s' is not a surrogate: gaussian, phase or shuffle", name);
     *kind = (geodec_surrogate)i;
     return GEODEC_OK;
 }

@@ -47,8 +47,6 @@ static geodec_status check(const geodec_target *t, const int32_t *prompt, int64_
         GEODEC_FAIL(GEODEC_INVAL, "draft length %d is outside 0..%d", o->gamma, GEODEC_DRAFT_MAX);
     if (o->budget < 0 || o->budget > GEODEC_DRAFT_MAX)
         GEODEC_FAIL(GEODEC_INVAL, "a tree of %d drafts is outside 0..%d", o->budget, GEODEC_DRAFT_MAX);
-    if (o->papers_rule && (o->adaptive || o->budget > 0))
-        GEODEC_FAIL(GEODEC_INVAL, "the published rule works only with chains and without the adaptive length");
     if (t->max_batch < 1) GEODEC_FAIL(GEODEC_INVAL, "the target takes %d rows per pass", t->max_batch);
     if (drafter && drafter->ops->wants_state && t->d_state < 1)
         GEODEC_FAIL(GEODEC_INVAL, "drafter %s needs hidden states, which the target does not provide",
@@ -125,7 +123,6 @@ static geodec_status set_up(loop_request *r, const int32_t *prompt, int64_t n, g
     memcpy(r->text, prompt, (size_t)n * sizeof *prompt);
     r->n_text = r->n_prompt = n;
     r->time.sent_before = -1;
-    r->papers = geodec_gamma_papers_start(gamma);
     if (r->opt->adaptive) start_adapting(r, nodes);
     return GEODEC_OK;
 }
@@ -274,7 +271,6 @@ static void account(loop_request *r, const loop_round *x)
     r->count.length[x->sent]++;
     geodec__loop_tally(r, x);
     if (r->opt->adaptive && r->adapt.suspended == 0) geodec_adapt_settle(&r->adapt, x->sent, geodec__loop_examined(x));
-    if (r->opt->papers_rule) geodec_gamma_papers_settle(&r->papers, x->sent, x->verdict.accepted);
 }
 
 /* Most probable tokens after row `row` of the pass, into place `at`. */

@@ -6,7 +6,6 @@
 #include "base/hooks.h"
 #include "decode/adapt.h"
 #include "decode/drafter.h"
-#include "decode/gamma_papers.h"
 #include "decode/penalty.h"
 #include "decode/sampler.h"
 #include "geodec/decode.h"

@@ -45,7 +45,6 @@ static int32_t drafts_to_ask(loop_request *r)
     const int32_t room = room_for_drafts(r);
     const bool suspended = r->opt->adaptive && geodec_adapt_begin(&r->adapt);
     if (!r->drafter || suspended || room == 0) return 0;
-    if (r->opt->papers_rule) return geodec_gamma_papers_ask(&r->papers, room);
     if (!r->opt->adaptive) return room;
     const int32_t want = geodec_adapt_ask(&r->adapt, room);
     if (r->adapt.backed_off && !r->drafter->ops->learns) geodec_adapt_suspend(&r->adapt, GEODEC__LOOP_RESTART);

@@ -30,7 +30,6 @@ typedef struct loop_request {
     geodec_guard guard;
     geodec_sampler *sampler;
     geodec_adapt adapt;
-    geodec_gamma_papers papers;
     bool wants_state, wants_top;
     bool sampled_drafts; /* drafts are sampled from the drafter's distribution */
     double *work;        /* [2][n_vocab] when sampled_drafts, else NULL */

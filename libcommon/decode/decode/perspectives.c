@@ -23,7 +23,7 @@ struct geodec_perspectives {
 
 static const char *const names[] = {"second", "jitter", "dropout", "antipode", "random"};
 
-geodec_perspectives_options geodec_perspectives_defaults(void)
+static geodec_perspectives_options defaults(void)
 {
     return (geodec_perspectives_options){
         .rule = geodec_mix_defaults(),
@@ -94,7 +94,7 @@ static geodec_status read_setting(const char *text, size_t n, geodec_perspective
 
 geodec_status geodec_perspectives_parse(const char *text, geodec_perspectives_options *out, geodec_err *err)
 {
-    geodec_perspectives_options o = geodec_perspectives_defaults();
+    geodec_perspectives_options o = defaults();
     size_t n = strcspn(text, ",");
     GEODEC_PASS(read_kinds(text, n, &o, err));
     for (const char *at = text + n; *at;) {

@@ -39,10 +39,9 @@ typedef struct geodec_perspectives_options {
     geodec_perspectives_recall recall; /* NULL: no memory. state [d_model]: the residual stream after all blocks */
     void *recall_ctx;
 } geodec_perspectives_options;
-/* second, jitter and dropout; 5 layers; sigma 0.01, dropout 0.1. */
-geodec_perspectives_options geodec_perspectives_defaults(void);
-/* Reads "default", or kinds joined by "+" and settings m=N, sigma=X, dropout=X, tau=X, top=X, entropy=X joined by ",":
- * "second+jitter,m=3". "base": the base alone. GEODEC_INVAL. */
+/* Reads "default" (second, jitter and dropout; 5 layers; sigma 0.01, dropout 0.1), or kinds joined by "+" and settings
+ * m=N, sigma=X, dropout=X, tau=X, top=X, entropy=X joined by ",": "second+jitter,m=3". "base": the base alone.
+ * GEODEC_INVAL. */
 geodec_status geodec_perspectives_parse(const char *text, geodec_perspectives_options *out,
                                         geodec_err *err) GEODEC_MUST_USE;
 

@@ -246,15 +246,6 @@ int32_t geodec_flowmap_route_bin(float share)
     return share < 1 ? (int32_t)(sqrtf(share) * BINS) : BINS - 1;
 }
 
-float geodec_flowmap_route_read(const float *reliability, float share)
-{
-    const float x = share > 0 ? sqrtf(share < 1 ? share : 1) * BINS - 0.5F : 0;
-    if (!(x > 0)) return reliability[0];
-    if (x >= BINS - 1) return reliability[BINS - 1];
-    const int i = (int)x;
-    return reliability[i] + (x - (float)i) * (reliability[i + 1] - reliability[i]);
-}
-
 void geodec_flowmap_route_scale(const float *reliability, int64_t n, const float *share, float *out)
 {
     const geodec__lanes none = {0}, one = geodec__lanes_of(1), last = geodec__lanes_of(BINS - 1);

@@ -50,11 +50,9 @@ float geodec_flowmap_route_beyond(const geodec_flowmap *map, int32_t before, con
 /* Probabilities that the experts of all layers are used, given their shares, in place: share [layers][experts].
  * Measured when the map was baked, on texts whose nodes were left out. */
 void geodec_flowmap_route_probabilities(const geodec_flowmap *map, geodec_route_basis basis, float *share);
-/* The scale of such probabilities, made of other measured shares: bin of a share, and interpolation in a row
- * of GEODEC_ROUTE_BINS values. */
+/* The scale of such probabilities, made of other measured shares: bin of a share, and interpolation of n shares in a
+ * row of GEODEC_ROUTE_BINS values at the middles of the bins, even in the root of the share; out may be share. */
 int32_t geodec_flowmap_route_bin(float share);
-float geodec_flowmap_route_read(const float *reliability, float share);
-/* geodec_flowmap_route_read of n shares at once; out may be share. */
 void geodec_flowmap_route_scale(const float *reliability, int64_t n, const float *share, float *out);
 /* A row of reliabilities from counts of each bin, seen and right; rising (isotonic regression). */
 void geodec_flowmap_route_fit(const int64_t *seen, const int64_t *right, float *reliability);

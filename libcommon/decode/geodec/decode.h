@@ -81,8 +81,6 @@ typedef struct geodec_decode_options {
     int32_t budget; /* 0: drafts are chains; 1 .. GEODEC_DRAFT_MAX: drafts per tree, with no path longer than gamma; the
                        upper limit when adaptive */
     bool adaptive;  /* choose the length by geodec_adapt from `cost` */
-    bool papers_rule; /* for comparison: choose the length, at most gamma, by the published rule (gamma_papers.h);
-                         chains, not adaptive */
     geodec_cost cost; /* for adaptive; geodec_cost_linear or geodec_cost_measure. Not for sampled drafts: their lengths
                          follow geodec_cost_linear(0.3), so that the text is reproducible from its seed */
     /* For adaptive: state learned from earlier requests with the same model, drafter and lengths, which this request

@@ -34,7 +34,10 @@ typedef struct geodec_bench_drafter {
     geodec_status (*create)(void *ctx, geodec_drafter **out, geodec_err *err);
     void *ctx;
     double alpha;
+    bool known; /* only those of its drafts are sent that the plain output accepts: its upper bound */
 } geodec_bench_drafter;
+/* True of an upper bound: it knows the plain output. */
+static inline bool geodec_bench_knows(const geodec_bench_drafter *d) { return !d->create || d->known; }
 
 typedef struct geodec_bench_plan {
     const geodec_prompts *prompts;
@@ -135,6 +138,7 @@ geodec_status geodec_bench_table(FILE *out, const geodec_bench_plan *plan, const
 typedef struct geodec_bench_request {
     const geodec_drafting *drafting;
     char name[GEODEC_DRAFTER_NAME_MAX];
+    const char *drafter; /* in name, after "oracle+" */
 } geodec_bench_request;
 /* Sets drafters, draft lengths, tree sizes (NULL: none) and modes (greedy, sampled) of a plan from comma-separated
  * lists. The plan borrows requests [GEODEC_BENCH_DRAFTERS]; the caller sets their drafting before the plan runs. The

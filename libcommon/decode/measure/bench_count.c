@@ -122,7 +122,7 @@ static int64_t lay_rows(const geodec_bench_plan *p, geodec_bench_row *row)
     int64_t n = 0;
     for (int sampled = p->greedy ? 0 : 1; sampled <= p->sampled; sampled++)
         for (int32_t d = 0; d < p->n_drafters; d++)
-            for (int every = 0; every < (p->loop_only || !p->drafter[d].create ? 1 : 2); every++)
+            for (int every = 0; every < (p->loop_only || geodec_bench_knows(&p->drafter[d]) ? 1 : 2); every++)
                 for (int32_t k = 0; k < p->n_gammas + p->n_budgets; k++)
                     row[n++] = (geodec_bench_row){.drafter = d,
                                                   .gamma = k < p->n_gammas ? p->gamma[k] : GEODEC_BENCH_GAMMA,

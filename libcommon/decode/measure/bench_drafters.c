@@ -6,18 +6,14 @@
 
 #include <math.h>
 
-/* Replays the output of plain decoding: an upper bound, not a real drafter. */
-static geodec_status oracle_create(double alpha, geodec_drafter **out, geodec_err *err);
+static geodec_status create(const geodec_bench_drafter *d, geodec_drafter **out, geodec_err *err);
 
 geodec_status geodec__bench_drafters_open(const geodec_bench_plan *plan, bench_drafters *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     bench_drafters b = {{NULL}};
-    for (int32_t i = 0; i < plan->n_drafters; i++) {
-        const geodec_bench_drafter *d = &plan->drafter[i];
-        GEODEC_TRY_MSG(d->create ? d->create(d->ctx, &b.d[i], err) : oracle_create(d->alpha, &b.d[i], err),
-                       "drafter %s", d->name);
-    }
+    for (int32_t i = 0; i < plan->n_drafters; i++)
+        GEODEC_TRY_MSG(create(&plan->drafter[i], &b.d[i], err), "drafter %s", plan->drafter[i].name);
     GEODEC_MOVE(*out, b);
 done:
     geodec__bench_drafters_close(&b);
@@ -32,11 +28,15 @@ void geodec__bench_drafters_close(bench_drafters *b)
     }
 }
 
-/* ---- oracle replay ---------------------------------------------------------------------------------------------- */
+/* ---- drafts that know the plain output --------------------------------------------------------------------------- */
 
+/* Upper bounds, not drafters to use: replay of the plain output, or those of another drafter's drafts that it accepts.
+ */
 typedef struct oracle {
     geodec_drafter base;
+    geodec_drafter_ops ops;
     const geodec_decoded *plain;
+    geodec_drafter *inner; /* NULL: replay */
     double alpha;
     uint64_t seed; /* number of the text, so that the right drafts do not depend on the worker */
     /* State of the current tree. */
@@ -99,7 +99,41 @@ static geodec_status oracle_adopt(geodec_drafter *d, int32_t parent, int32_t tok
     return GEODEC_OK;
 }
 
-static void oracle_destroy(geodec_drafter *d) { geodec_mem_free(d); }
+/* Proposes those of the inner drafter's drafts that the plain output has: of a tree, the right path. */
+static geodec_status oracle_propose(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
+                                    geodec_err *err)
+{
+    const oracle *o = (const oracle *)d;
+    const int64_t left = o->plain->n > q->index ? o->plain->n - q->index : 0;
+    bool reached[GEODEC_DRAFT_MAX], right[GEODEC_DRAFT_MAX];
+    int32_t all = 0, kept = 0;
+    GEODEC_PASS(geodec_drafter_propose(o->inner, q, out, &all, err));
+    geodec_tree_compare(out, all, o->plain->token + (left > 0 ? q->index : 0), left, reached, right);
+    for (int32_t i = 0; i < all; i++) {
+        if (!right[i]) continue;
+        out[kept] = out[i];
+        out[kept].parent = kept - 1;
+        kept++;
+    }
+    *n = kept;
+    return GEODEC_OK;
+}
+
+static geodec_status oracle_begin(geodec_drafter *d, geodec_err *err)
+{
+    return geodec_drafter_begin(((oracle *)d)->inner, err);
+}
+
+static geodec_status oracle_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
+{
+    return geodec_drafter_observe(((oracle *)d)->inner, rows, err);
+}
+
+static void oracle_destroy(geodec_drafter *d)
+{
+    geodec_drafter_destroy(((oracle *)d)->inner);
+    geodec_mem_free(d);
+}
 
 static const char *const oracle_sources[] = {"replay"};
 static const geodec_drafter_ops oracle_ops = {.name = "oracle",
@@ -111,20 +145,45 @@ static const geodec_drafter_ops oracle_ops = {.name = "oracle",
                                               .children = oracle_children,
                                               .adopt = oracle_adopt};
 
-static geodec_status oracle_create(double alpha, geodec_drafter **out, geodec_err *err)
+static geodec_status oracle_create(double alpha, geodec_drafter *inner, geodec_drafter **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     oracle *o = NULL;
     if (!(alpha >= 0 && alpha <= 1)) GEODEC_THROW(GEODEC_INVAL, "oracle replay with acceptance %g", alpha);
+    if (inner && inner->ops->distribution)
+        GEODEC_THROW(GEODEC_INVAL, "it samples its drafts, so none of them is known");
     GEODEC_NEW(o, 1);
-    o->base.ops = &oracle_ops;
+    o->ops = oracle_ops;
+    if (inner)
+        o->ops = (geodec_drafter_ops){.name = "oracle",
+                                      .n_sources = inner->ops->n_sources,
+                                      .source_name = inner->ops->source_name,
+                                      .wants_state = inner->ops->wants_state,
+                                      .wants_top = inner->ops->wants_top,
+                                      .learns = inner->ops->learns,
+                                      .plans = true,
+                                      .begin = oracle_begin,
+                                      .observe = oracle_observe,
+                                      .propose = oracle_propose,
+                                      .destroy = oracle_destroy};
+    o->base.ops = &o->ops;
     o->alpha = alpha > 0 ? alpha : 1;
+    o->inner = inner;
+    inner = NULL;
     *out = &o->base;
 done:
+    geodec_drafter_destroy(inner);
     return st;
 }
 
-bool geodec__bench_oracle_is(const geodec_drafter *d) { return d && d->ops == &oracle_ops; }
+static geodec_status create(const geodec_bench_drafter *d, geodec_drafter **out, geodec_err *err)
+{
+    geodec_drafter *inner = NULL;
+    if (d->create) GEODEC_PASS(d->create(d->ctx, d->known ? &inner : out, err));
+    return d->create && !d->known ? GEODEC_OK : oracle_create(d->alpha, inner, out, err);
+}
+
+bool geodec__bench_oracle_is(const geodec_drafter *d) { return d && d->ops->destroy == oracle_destroy; }
 
 void geodec__bench_oracle_set(geodec_drafter *d, const geodec_decoded *plain)
 {

@@ -30,12 +30,14 @@ static geodec_status each(const char *what, const char *list,
 static geodec_status create(void *ctx, geodec_drafter **out, geodec_err *err)
 {
     const geodec_bench_request *r = ctx;
-    return geodec_drafting_create(r->drafting, r->name, out, err);
+    return geodec_drafting_create(r->drafting, r->drafter, out, err);
 }
 
 static geodec_status take_drafter(lists *l, const char *word, geodec_err *err)
 {
     if (strcmp(word, "none") == 0) return GEODEC_OK; /* plain decoding is always measured */
+    static const char knowing[] = "oracle+";
+    const bool known = strncmp(word, knowing, sizeof knowing - 1) == 0;
     bool oracle = strcmp(word, "oracle") == 0;
     double alpha = 1;
     if (strncmp(word, "oracle:", 7) == 0) {
@@ -45,12 +47,15 @@ static geodec_status take_drafter(lists *l, const char *word, geodec_err *err)
             GEODEC_FAIL(GEODEC_INVAL, "'%s': the share of right drafts must be above 0 and at most 1", word);
         oracle = true;
     }
-    if (!oracle && !geodec_drafting_knows(word)) GEODEC_FAIL(GEODEC_INVAL, "unknown drafter '%s'", word);
+    const char *drafter = known ? word + sizeof knowing - 1 : word;
+    if (!oracle && !geodec_drafting_knows(drafter)) GEODEC_FAIL(GEODEC_INVAL, "unknown drafter '%s'", drafter);
     if (l->plan->n_drafters == GEODEC_BENCH_DRAFTERS)
         GEODEC_FAIL(GEODEC_INVAL, "more than %d drafters", GEODEC_BENCH_DRAFTERS);
     const int32_t i = l->plan->n_drafters++;
-    (void)snprintf(l->requests[i].name, sizeof l->requests[i].name, "%s", word);
-    l->plan->drafter[i] = (geodec_bench_drafter){l->requests[i].name, oracle ? NULL : create, &l->requests[i], alpha};
+    geodec_bench_request *r = &l->requests[i];
+    (void)snprintf(r->name, sizeof r->name, "%s", word);
+    r->drafter = r->name + (drafter - word);
+    l->plan->drafter[i] = (geodec_bench_drafter){r->name, oracle ? NULL : create, r, alpha, known};
     return GEODEC_OK;
 }
 

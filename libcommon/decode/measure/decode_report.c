@@ -125,7 +125,6 @@ geodec_status geodec_decode_report_write(const char *path, const geodec_decode_r
     geodec_json_put_i64(w, "threads", r->threads);
     geodec_json_put_str(w, "sampling", o->sampling.temperature > 0 ? "sampled" : "greedy");
     geodec_json_put_i64(w, "tree", o->budget);
-    geodec_json_put_bool(w, "gamma_papers_rule", o->papers_rule);
     geodec_json_put_i64(w, "prompt_tokens", r->n_prompt);
     geodec_json_put_str(w, "end", geodec_decode_end_name(r->got->end));
     geodec_json_put_f64(w, "draft_ms", 1e3 * c->draft_seconds);

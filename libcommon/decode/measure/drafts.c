@@ -20,7 +20,8 @@ static geodec_status check(const geodec_bench_plan *plan, geodec_err *err)
         GEODEC_FAIL(GEODEC_INVAL, "%lld tokens a prompt: a drafter alone writes at most %d",
                     (long long)plan->max_tokens, GEODEC_DRAFT_MAX);
     for (int32_t d = 0; d < plan->n_drafters; d++)
-        if (!plan->drafter[d].create) GEODEC_FAIL(GEODEC_INVAL, "drafter %s cannot run alone", plan->drafter[d].name);
+        if (geodec_bench_knows(&plan->drafter[d]))
+            GEODEC_FAIL(GEODEC_INVAL, "drafter %s cannot run alone", plan->drafter[d].name);
     return GEODEC_OK;
 }
 

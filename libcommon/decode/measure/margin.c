@@ -68,7 +68,7 @@ geodec_status geodec_margin_count(const geodec_bench_plan *plan, const geodec_ta
     GEODEC_TRY(geodec__bench_check(plan, err));
     const int64_t n = plan->prompts->n, cells = (int64_t)plan->n_drafters * GEODEC_MARGINS;
     for (int32_t d = 0; d < plan->n_drafters; d++)
-        if (!plan->drafter[d].create)
+        if (geodec_bench_knows(&plan->drafter[d]))
             GEODEC_THROW(GEODEC_INVAL, "drafter %s only replays the plain text", plan->drafter[d].name);
     memset(out, 0, (size_t)cells * sizeof *out);
     GEODEC_NEW(logits, (int64_t)target->max_batch * target->n_vocab);

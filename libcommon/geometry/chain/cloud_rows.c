@@ -135,7 +135,7 @@ done:
     return st;
 }
 
-/* The same. Rank 0 reads all rows, and the other ranks of a job take its choice. */
+/* Chooses the rows of the cloud: rank 0 reads all rows, and the other ranks of a job take its choice. */
 geodec_status geodec__cloud_rows(geodec__cloud_run *b, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -32,7 +32,7 @@ const char *const geodec_metric_type_names[] = {
 
 const char *geodec_metric_type_name(geodec_metric_type kind)
 {
-    return (int)kind >= 0 && kind < GEODEC_METRIC_KINDS ? geodec_metric_type_names[kind] : "?";
+    return geodec__names_at(geodec_metric_type_names, GEODEC_METRIC_KINDS, (int)kind);
 }
 
 geodec_status geodec_metric_type_find(const char *name, geodec_metric_type *kind, geodec_err *err)

@@ -1,6 +1,7 @@
 #include "geometry/geodesic.h"
 
 #include "base/mem.h"
+#include "base/names_internal.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
 #include "geometry/space_closed.h"
@@ -21,12 +22,10 @@ const geodec_geodesic_row *geodec_geodesic_row_of(geodec_geodesic_method method)
 
 geodec_status geodec_geodesic_method_find(const char *name, geodec_geodesic_method *method, geodec_err *err)
 {
-    for (int i = 0; i < GEODEC_GEODESIC_METHODS; i++)
-        if (strcmp(name, geodec_geodesic_row_of((geodec_geodesic_method)i)->name) == 0) {
-            *method = (geodec_geodesic_method)i;
-            return GEODEC_OK;
-        }
-    GEODEC_FAIL(GEODEC_NOTFOUND, "no method is called '%s'", name);
+    static const char *const names[] = {GEODEC_GEODESIC_TABLE(GEODEC__NAMES_TEXT)};
+    const int i = geodec__names_find(names, GEODEC_GEODESIC_METHODS, name);
+    if (i == GEODEC_GEODESIC_METHODS) GEODEC_FAIL(GEODEC_NOTFOUND, "no method is called '%s'", name);
+    *method = (geodec_geodesic_method)i;
     return GEODEC_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "geometry/magnus.h"
 
 #include "base/mem.h"
+#include "base/names_internal.h"
 #include "base/vec_internal.h"
 #include "linalg/blas.h"
 #include "linalg/expm.h"
@@ -18,9 +19,10 @@ GEODEC_MAGNUS_TABLE(STEP)
 
 typedef enum node_kind { GAUSS1 = 1, GAUSS2, GAUSS3, ENDS } node_kind;
 
-#define ROW(NAME, name, order, nodes, text) {#name, text, order, nodes, step_##name},
+static const char *const names[] = {GEODEC_MAGNUS_TABLE(GEODEC__NAMES_TEXT)};
+#define ROW(NAME, name, order, nodes, text) {text, order, nodes, step_##name},
 static const struct {
-    const char *name, *text;
+    const char *text;
     int order;
     node_kind nodes;
     step_fn *step;
@@ -28,7 +30,7 @@ static const struct {
 
 const char *geodec_magnus_name(geodec_magnus_scheme s)
 {
-    return (unsigned)s < GEODEC_MAGNUS_SCHEMES ? table[s].name : "?";
+    return geodec__names_at(names, GEODEC_MAGNUS_SCHEMES, (int)s);
 }
 
 const char *geodec_magnus_text(geodec_magnus_scheme s)
@@ -38,13 +40,9 @@ const char *geodec_magnus_text(geodec_magnus_scheme s)
 
 geodec_status geodec_magnus_find(const char *name, geodec_magnus_scheme *scheme, geodec_err *err)
 {
-    for (int i = 0; i < GEODEC_MAGNUS_SCHEMES; i++) {
-        if (strcmp(name, table[i].name) == 0) {
-            *scheme = (geodec_magnus_scheme)i;
-            return GEODEC_OK;
-        }
-    }
-    GEODEC_FAIL(GEODEC_NOTFOUND, "no scheme is called '%s'", name);
+    const int i = geodec__names_find(names, GEODEC_MAGNUS_SCHEMES, name);
+    if (i == GEODEC_MAGNUS_SCHEMES) GEODEC_FAIL(GEODEC_NOTFOUND, "no scheme is called '%s'", name);
+    *scheme = (geodec_magnus_scheme)i;
     return GEODEC_OK;
 }
 

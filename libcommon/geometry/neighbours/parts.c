@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "io/atomic.h"
+#include "io/regular.h"
 #include "neighbours/parts_internal.h"
 
 #include <dirent.h>
@@ -112,15 +113,7 @@ void geodec__parts_held(const char *folder, const geodec_hooks *hooks)
 /* Reads exactly n bytes; false at the end of the file or on an error. */
 static bool read_all(int fd, void *to, int64_t n, int64_t at)
 {
-    for (char *p = to; n > 0;) {
-        const ssize_t got = pread(fd, p, (size_t)n, at);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;
-        p += got;
-        at += got;
-        n -= got;
-    }
-    return true;
+    return geodec_regular_read(&(geodec_regular){.path = "part", .fd = fd}, at, to, n, NULL) == GEODEC_OK;
 }
 
 static bool digest_fits(int fd, int64_t bytes, const char *hex, uint8_t *block)

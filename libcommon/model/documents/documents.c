@@ -18,7 +18,7 @@ static const char *const words[] = {
 
 const char *geodec_documents_separator_name(geodec_documents_separator s)
 {
-    return (int)s >= 0 && s < GEODEC_SEPARATOR_COUNT ? words[s] : "?";
+    return geodec__names_at(words, GEODEC_SEPARATOR_COUNT, (int)s);
 }
 
 geodec_status geodec_documents_separator_of(const char *word, geodec_documents_separator *out, geodec_err *err)

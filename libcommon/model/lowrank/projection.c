@@ -2,6 +2,7 @@
 
 #include "base/f16.h"
 #include "base/mem.h"
+#include "base/names_internal.h"
 #include "base/rng.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
@@ -13,7 +14,10 @@
 
 const char *const geodec_projection_basis_names[] = {"weights", "whitened", "random", "coordinates", NULL};
 
-const char *geodec_projection_basis_name(geodec_projection_basis b) { return geodec_projection_basis_names[b]; }
+const char *geodec_projection_basis_name(geodec_projection_basis b)
+{
+    return geodec__names_at(geodec_projection_basis_names, GEODEC_BASIS_COORDINATES + 1, (int)b);
+}
 
 geodec_projection_options geodec_projection_defaults(void)
 {

@@ -46,3 +46,17 @@ void geodec_recurrence_slide(const geodec_recurrence_shape *shape, const float *
     for (int64_t i = 0; i < before; i++) /* ascending: a row is read before it is written over */
         memmove(to + i * shape->width, i + n < before ? from + (i + n) * shape->width : x[i + n - before], (size_t)row);
 }
+
+void geodec_recurrence_steps_f64(int64_t n, int64_t d, int64_t r, const double *g, const double *v, const double *k,
+                                 const double *q, double *s, double *y)
+{
+    for (int64_t t = 0; t < n; t++)
+        for (int64_t i = 0; i < d; i++) {
+            double sum = 0;
+            for (int64_t j = 0; j < r; j++) {
+                s[i * r + j] = g[t * d + i] * s[i * r + j] + v[t * d + i] * k[t * r + j];
+                sum += s[i * r + j] * q[t * r + j];
+            }
+            y[t * d + i] = sum;
+        }
+}

@@ -106,18 +106,8 @@ void geodec_recurrence_taps(const geodec_recurrence_shape *shape, const float *f
 void geodec_recurrence_slide(const geodec_recurrence_shape *shape, const float *from, int64_t n, const float *const *x,
                              float *to);
 
-/* The chunked form of DECAY with a gate of each channel and one key, for training and as a control: n rows from state s
- * [d][r], in chunks of `chunk` rows; y [n][d]. With b_t the product of the decays of the chunk up to t, Y = B * (Q S^T
- * + tril(Q K^T) (V / B)),  S' = diag(b_C) (S + (V / B)^T K)          (* and / elementwise) A chunk also ends where a
- * product b falls below `least` (2^-40 in float32): V / B would overflow. g, v [n][d], k, q [n][r]; s becomes the last
- * state. work: geodec_recurrence_chunk_work(chunk, d, r) numbers. */
-int64_t geodec_recurrence_chunk_work(int64_t chunk, int64_t d, int64_t r);
-void geodec_recurrence_chunks_f32(int64_t n, int64_t d, int64_t r, int64_t chunk, float least, const float *g,
-                                  const float *v, const float *k, const float *q, float *s, float *y, float *work);
-void geodec_recurrence_chunks_f64(int64_t n, int64_t d, int64_t r, int64_t chunk, double least, const double *g,
-                                  const double *v, const double *k, const double *q, double *s, double *y,
-                                  double *work);
-/* The same in float64, row by row. */
+/* DECAY with a gate of each channel and one key in float64, row by row: n rows from state s [d][r], which becomes the
+ * last state; g, v, y [n][d], k, q [n][r]. A control. */
 void geodec_recurrence_steps_f64(int64_t n, int64_t d, int64_t r, const double *g, const double *v, const double *k,
                                  const double *q, double *s, double *y);
 

@@ -1,14 +1,10 @@
 /* Reading and checking a store. */
 #include "base/crc32c.h"
 #include "base/mem.h"
-#include "io/inputs.h"
+#include "io/regular.h"
 #include "streaming/store_internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { BUFFER = 1 << 20, MOST_ROWS = 1 << 28 };
 static const int64_t MOST_BYTES = (int64_t)1 << 56;
@@ -28,54 +24,14 @@ int64_t geodec__store_place(geodec_store_matrix m[GEODEC_STORE_MATRICES])
     return at;
 }
 
-typedef struct source {
-    const char *path;
-    int fd;
-    int64_t size;
-} source;
-
-static geodec_status read_at(const source *f, int64_t offset, void *to, int64_t n, geodec_err *err)
-{
-    uint8_t *p = to;
-    while (n > 0) {
-        const ssize_t got = pread(f->fd, p, (size_t)n, (off_t)offset);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0)
-            GEODEC_FAIL(GEODEC_IO, "%s: cannot read at byte %lld: %s", f->path, (long long)offset, strerror(errno));
-        if (got == 0) GEODEC_FAIL(GEODEC_FORMAT, "%s: the file ends at byte %lld", f->path, (long long)offset);
-        p += got;
-        offset += got;
-        n -= got;
-    }
-    return GEODEC_OK;
-}
-
-static geodec_status open_source(const char *path, source *f, geodec_err *err)
-{
-    struct stat sb;
-    f->path = path;
-    f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (f->fd < 0) GEODEC_FAIL(errno == ENOENT ? GEODEC_NOTFOUND : GEODEC_IO, "%s: %s", path, strerror(errno));
-    if (fstat(f->fd, &sb) != 0) GEODEC_FAIL(GEODEC_IO, "%s: %s", path, strerror(errno));
-    if (!S_ISREG(sb.st_mode)) GEODEC_FAIL(GEODEC_IO, "%s: not a regular file", path);
-    GEODEC_PASS(geodec_inputs_note(path, f->fd, err));
-    f->size = (int64_t)sb.st_size;
-    return GEODEC_OK;
-}
-
-static void close_source(source *f)
-{
-    if (f->fd >= 0) (void)close(f->fd);
-}
-
 bool geodec_store_is(const char *path)
 {
-    source f = {.fd = -1};
+    geodec_regular f = {.fd = -1};
     char magic[8];
-    const bool is = open_source(path, &f, NULL) == GEODEC_OK &&
-                    read_at(&f, 0, magic, sizeof magic, NULL) == GEODEC_OK &&
+    const bool is = geodec_regular_open(path, &f, NULL) == GEODEC_OK &&
+                    geodec_regular_read(&f, 0, magic, sizeof magic, NULL) == GEODEC_OK &&
                     memcmp(magic, GEODEC__STORE_MAGIC, sizeof magic) == 0;
-    close_source(&f);
+    geodec_regular_close(&f);
     return is;
 }
 
@@ -84,7 +40,7 @@ typedef struct header {
     uint32_t index_crc;
 } header;
 
-static geodec_status read_fingerprint(const source *f, const uint8_t *h, geodec_store *s, geodec_err *err)
+static geodec_status read_fingerprint(const geodec_regular *f, const uint8_t *h, geodec_store *s, geodec_err *err)
 {
     const char *digit = (const char *)h + GEODEC__STORE_AT_FINGERPRINT;
     for (int i = 0; i < GEODEC_SHA256_HEX - 1; i++)
@@ -95,7 +51,7 @@ static geodec_status read_fingerprint(const source *f, const uint8_t *h, geodec_
 }
 
 /* Further fields of later minor versions are not read. */
-static geodec_status read_golden(const source *f, const uint8_t *h, geodec_store *s, geodec_err *err)
+static geodec_status read_golden(const geodec_regular *f, const uint8_t *h, geodec_store *s, geodec_err *err)
 {
     geodec_store_golden *g = &s->golden;
     const uint8_t *at = h + GEODEC__STORE_AT_GOLDEN;
@@ -113,11 +69,11 @@ static geodec_status read_golden(const source *f, const uint8_t *h, geodec_store
 }
 
 /* Every offset follows from the sizes before it, so parts neither overlap nor leave gaps. */
-static geodec_status read_header(const source *f, geodec_store *s, header *at, geodec_err *err)
+static geodec_status read_header(const geodec_regular *f, geodec_store *s, header *at, geodec_err *err)
 {
     uint8_t h[GEODEC__STORE_HEADER];
     if (f->size < (int64_t)sizeof h) GEODEC_FAIL(GEODEC_FORMAT, "%s: the file ends inside the header", f->path);
-    GEODEC_PASS(read_at(f, 0, h, sizeof h, err));
+    GEODEC_PASS(geodec_regular_read(f, 0, h, sizeof h, err));
     if (memcmp(h, GEODEC__STORE_MAGIC, 8) != 0) GEODEC_FAIL(GEODEC_FORMAT, "%s: not a store of experts", f->path);
     const uint32_t version = geodec__store_u32(h + GEODEC__STORE_AT_VERSION);
     if (version != GEODEC_STORE_VERSION)
@@ -161,7 +117,7 @@ static geodec_status read_header(const source *f, geodec_store *s, header *at, g
     return GEODEC_OK;
 }
 
-static geodec_status read_matrices(const source *f, const uint8_t *p, int32_t layer, geodec_store_matrix *m,
+static geodec_status read_matrices(const geodec_regular *f, const uint8_t *p, int32_t layer, geodec_store_matrix *m,
                                    int64_t *bytes, geodec_err *err)
 {
     static const char *const name[] = {"gate", "up", "down"};
@@ -192,8 +148,8 @@ static geodec_status read_matrices(const source *f, const uint8_t *p, int32_t la
 }
 
 /* The blobs follow one another page by page. */
-static geodec_status read_blobs(const source *f, const uint8_t *p, const int64_t *bytes, int64_t next, geodec_blobs *b,
-                                geodec_err *err)
+static geodec_status read_blobs(const geodec_regular *f, const uint8_t *p, const int64_t *bytes, int64_t next,
+                                geodec_blobs *b, geodec_err *err)
 {
     for (int64_t i = 0; i < (int64_t)b->n_layer * b->n_expert; i++, p += GEODEC__STORE_BLOB_BYTES) {
         const int32_t layer = (int32_t)(i / b->n_expert), expert = (int32_t)(i % b->n_expert);
@@ -219,7 +175,7 @@ static geodec_status read_blobs(const source *f, const uint8_t *p, const int64_t
     return GEODEC_OK;
 }
 
-static geodec_status read_index(const source *f, geodec_store *s, const header *h, geodec_err *err)
+static geodec_status read_index(const geodec_regular *f, geodec_store *s, const header *h, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     uint8_t *index = NULL;
@@ -227,7 +183,7 @@ static geodec_status read_index(const source *f, geodec_store *s, const header *
     geodec_blobs *b = &s->blobs;
     const int64_t n = (int64_t)b->n_layer * b->n_expert, matrices = GEODEC_STORE_MATRICES * GEODEC__STORE_MATRIX_BYTES;
     GEODEC_NEW(index, h->index_bytes);
-    GEODEC_TRY(read_at(f, GEODEC__STORE_HEADER, index, h->index_bytes, err));
+    GEODEC_TRY(geodec_regular_read(f, GEODEC__STORE_HEADER, index, h->index_bytes, err));
     if (geodec_crc32c(0, index, h->index_bytes) != h->index_crc)
         GEODEC_THROW(GEODEC_CHECKSUM, "%s: the index does not match its CRC-32C", f->path);
     GEODEC_NEW(s->matrix, (int64_t)b->n_layer * GEODEC_STORE_MATRICES);
@@ -243,7 +199,7 @@ done:
     return st;
 }
 
-static geodec_status read_store(const source *f, geodec_store *out, geodec_err *err)
+static geodec_status read_store(const geodec_regular *f, geodec_store *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_store s = {0};
@@ -261,11 +217,11 @@ done:
 geodec_status geodec_store_read(const char *path, geodec_store *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    source f = {.fd = -1};
-    GEODEC_TRY(open_source(path, &f, err));
+    geodec_regular f = {.fd = -1};
+    GEODEC_TRY(geodec_regular_open(path, &f, err));
     GEODEC_TRY(read_store(&f, out, err));
 done:
-    close_source(&f);
+    geodec_regular_close(&f);
     return st;
 }
 
@@ -279,15 +235,15 @@ void geodec_store_clear(geodec_store *s)
 /* ---- verification ------------------------------------------------------------------------------------------------ */
 
 /* CRC of n bytes at offset, and whether the rest of the last page is zero. */
-static geodec_status digest(const source *f, int64_t offset, int64_t n, uint8_t *buffer, uint32_t *crc, bool *padded,
-                            geodec_err *err)
+static geodec_status digest(const geodec_regular *f, int64_t offset, int64_t n, uint8_t *buffer, uint32_t *crc,
+                            bool *padded, geodec_err *err)
 {
     const int64_t end = offset + geodec__store_pages(n);
     *crc = 0;
     *padded = true;
     while (offset < end) {
         const int64_t take = end - offset < BUFFER ? end - offset : BUFFER, counted = n < take ? n : take;
-        GEODEC_PASS(read_at(f, offset, buffer, take, err));
+        GEODEC_PASS(geodec_regular_read(f, offset, buffer, take, err));
         *crc = geodec_crc32c(*crc, buffer, counted);
         for (int64_t i = counted; i < take; i++) *padded = *padded && buffer[i] == 0;
         offset += take;
@@ -296,8 +252,8 @@ static geodec_status digest(const source *f, int64_t offset, int64_t n, uint8_t 
     return GEODEC_OK;
 }
 
-static geodec_status verify_blobs(const source *f, const geodec_blobs *b, uint8_t *buffer, const geodec_hooks *hooks,
-                                  geodec_err *err)
+static geodec_status verify_blobs(const geodec_regular *f, const geodec_blobs *b, uint8_t *buffer,
+                                  const geodec_hooks *hooks, geodec_err *err)
 {
     const int64_t n = (int64_t)b->n_layer * b->n_expert;
     for (int64_t i = 0; i < n; i++) {
@@ -322,12 +278,12 @@ static geodec_status verify_blobs(const source *f, const geodec_blobs *b, uint8_
 static geodec_status verify(const char *path, bool blobs, const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    source f = {.fd = -1};
+    geodec_regular f = {.fd = -1};
     geodec_store s = {0};
     uint8_t *buffer = NULL;
     uint32_t crc;
     bool padded;
-    GEODEC_TRY(open_source(path, &f, err));
+    GEODEC_TRY(geodec_regular_open(path, &f, err));
     GEODEC_TRY(read_store(&f, &s, err));
     GEODEC_NEW(buffer, BUFFER);
     const int64_t index = geodec__store_index_bytes(s.blobs.n_layer, s.blobs.n_expert);
@@ -338,7 +294,7 @@ static geodec_status verify(const char *path, bool blobs, const geodec_hooks *ho
     if (!padded) GEODEC_THROW(GEODEC_CHECKSUM, "%s: the bytes after the resident part are not zero", path);
     if (blobs) GEODEC_TRY(verify_blobs(&f, &s.blobs, buffer, hooks, err));
 done:
-    close_source(&f);
+    geodec_regular_close(&f);
     geodec_store_clear(&s);
     geodec_mem_free(buffer);
     return st;

@@ -7,14 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-static double whole(const geodec_ternary_cost *c, double bytes) { return c->latency + bytes / c->bandwidth; }
-
-static double difference(const geodec_ternary_cost *c, double bytes, double changes, double whole_bytes)
-{
-    return c->latency + bytes / c->bandwidth + c->apply * changes +
-           (c->keep_base ? whole_bytes / c->copy_bandwidth : 0);
-}
-
 double geodec_ternary_cost_bandwidth(const geodec_ternary_cost *c, const geodec_ternary_load *l)
 {
     const double saved = (double)(l->whole_bytes - l->difference_bytes);
@@ -50,17 +42,4 @@ geodec_status geodec_ternary_cost_measure(int encoding, int64_t rows, int64_t co
 done:
     GEODEC_FREE(data, copy, stream);
     return st;
-}
-
-double geodec_ternary_cost_break_even(const geodec_ternary_cost *c, double weights, double whole_bytes)
-{
-    double low = 0, high = 1;
-    while (high - low > 1e-9) {
-        const double p = (low + high) / 2, bytes = weights * geodec_change_bytes(p);
-        if (difference(c, bytes, weights * p, whole_bytes) < whole(c, whole_bytes))
-            low = p;
-        else
-            high = p;
-    }
-    return low;
 }

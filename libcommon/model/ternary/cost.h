@@ -1,10 +1,6 @@
-/* Whether an expert is read whole or as a difference to its neighbour that is in memory, in closed form:
- *
- *   whole       latency + bytes / bandwidth
- *   difference  latency + bytes of the difference / bandwidth + seconds a change x changes
- *               (+ bytes of the expert / copy bandwidth, if the base must be kept)
- *
- * A difference is chosen only if its base is in memory with a known CRC, and if it costs less. */
+/* Whether an expert is read whole or as a difference to its neighbour that is in memory. Both are a read, of the bytes
+ * of either form; a difference also takes seconds for each change, and for a copy of the expert if the base must be
+ * kept. It is chosen only if its base is in memory with a known CRC, and if it costs less. */
 #ifndef GEODEC_PERSPECTIVE_TERNARY_COST_H
 #define GEODEC_PERSPECTIVE_TERNARY_COST_H
 
@@ -15,8 +11,6 @@
 
 /* Measured on the machine. */
 typedef struct geodec_ternary_cost {
-    double latency;        /* seconds a read */
-    double bandwidth;      /* bytes a second of the disk */
     double apply;          /* seconds a change */
     double copy_bandwidth; /* bytes a second of memory */
     bool keep_base;        /* the base stays, and a copy is changed */
@@ -34,8 +28,5 @@ double geodec_ternary_cost_bandwidth(const geodec_ternary_cost *c, const geodec_
  * other members are kept. GEODEC_NOMEM. */
 geodec_status geodec_ternary_cost_measure(int encoding, int64_t rows, int64_t cols, geodec_ternary_cost *c,
                                           geodec_err *err) GEODEC_MUST_USE;
-/* The largest share p of independent changes, of `weights` weights, at which a difference (change.h) still costs less
- * than `whole_bytes`: by bisection to 1e-9; 0 if none does. */
-double geodec_ternary_cost_break_even(const geodec_ternary_cost *c, double weights, double whole_bytes);
 
 #endif

@@ -2,13 +2,8 @@
 
 #include "base/crc32c.h"
 #include "base/mem.h"
-#include "io/inputs.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 const geodec__header_kind geodec__header_trit = {"TRIT", "an expert (.trit)", GEODEC__HEADER_TRIT};
 const geodec__header_kind geodec__header_trd = {"TRD1", "a difference (.trd)", GEODEC__HEADER_TRD};
@@ -28,43 +23,6 @@ enum {
     FILE_BYTES = 48,
     MODEL = 56
 };
-
-/* ---- files ------------------------------------------------------------------------------------------------------ */
-
-geodec_status geodec__header_open(const char *path, geodec__header_file *f, geodec_err *err)
-{
-    struct stat sb;
-    f->path = path;
-    f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (f->fd < 0) GEODEC_FAIL(errno == ENOENT ? GEODEC_NOTFOUND : GEODEC_IO, "%s: %s", path, strerror(errno));
-    if (fstat(f->fd, &sb) != 0) GEODEC_FAIL(GEODEC_IO, "%s: %s", path, strerror(errno));
-    if (!S_ISREG(sb.st_mode)) GEODEC_FAIL(GEODEC_IO, "%s: not a regular file", path);
-    GEODEC_PASS(geodec_inputs_note(path, f->fd, err));
-    f->size = (int64_t)sb.st_size;
-    return GEODEC_OK;
-}
-
-void geodec__header_close(geodec__header_file *f)
-{
-    if (f->fd >= 0) (void)close(f->fd);
-    f->fd = -1;
-}
-
-geodec_status geodec__header_read_at(const geodec__header_file *f, int64_t offset, void *to, int64_t n, geodec_err *err)
-{
-    uint8_t *p = to;
-    while (n > 0) {
-        const ssize_t got = pread(f->fd, p, (size_t)n, (off_t)offset);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0)
-            GEODEC_FAIL(GEODEC_IO, "%s: cannot read at byte %lld: %s", f->path, (long long)offset, strerror(errno));
-        if (got == 0) GEODEC_FAIL(GEODEC_FORMAT, "%s: the file ends at byte %lld", f->path, (long long)offset);
-        p += got;
-        offset += got;
-        n -= got;
-    }
-    return GEODEC_OK;
-}
 
 bool geodec__header_zeros(const uint8_t *p, int64_t n)
 {
@@ -107,8 +65,8 @@ void geodec__header_fill(const geodec__header_kind *k, const geodec__header *h, 
     geodec__header_put(page + GEODEC__HEADER_CRC, &crc, 4);
 }
 
-static geodec_status parse(const geodec__header_file *f, const geodec__header_kind *k, const uint8_t *p,
-                           geodec__header *h, geodec_err *err)
+static geodec_status parse(const geodec_regular *f, const geodec__header_kind *k, const uint8_t *p, geodec__header *h,
+                           geodec_err *err)
 {
     if (memcmp(p, k->magic, 4) != 0) GEODEC_FAIL(GEODEC_FORMAT, "%s: not %s", f->path, k->name);
     const uint32_t version = geodec__header_u32(p + VERSION);
@@ -148,17 +106,17 @@ static geodec_status parse(const geodec__header_file *f, const geodec__header_ki
     return GEODEC_OK;
 }
 
-geodec_status geodec__header_read(const geodec__header_file *f, const geodec__header_kind *k, geodec__header *h,
+geodec_status geodec__header_read(const geodec_regular *f, const geodec__header_kind *k, geodec__header *h,
                                   uint8_t **page, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     uint8_t *p = NULL;
     uint8_t front[GEODEC__HEADER_TABLE];
     if (f->size < (int64_t)sizeof front) GEODEC_THROW(GEODEC_FORMAT, "%s: the file ends inside the header", f->path);
-    GEODEC_TRY(geodec__header_read_at(f, 0, front, sizeof front, err));
+    GEODEC_TRY(geodec_regular_read(f, 0, front, sizeof front, err));
     GEODEC_TRY(parse(f, k, front, h, err));
     GEODEC_NEW(p, h->header_bytes);
-    GEODEC_TRY(geodec__header_read_at(f, 0, p, h->header_bytes, err));
+    GEODEC_TRY(geodec_regular_read(f, 0, p, h->header_bytes, err));
     if (memcmp(p, front, sizeof front) != 0) GEODEC_THROW(GEODEC_IO, "%s: changes while it is read", f->path);
     const int64_t end = GEODEC__HEADER_TABLE + (int64_t)h->shape.layers * k->entry_bytes;
     if (!geodec__header_zeros(p + GEODEC__HEADER_CRC + 4, GEODEC__HEADER_TABLE - GEODEC__HEADER_CRC - 4) ||

@@ -3,6 +3,7 @@
 #define GEODEC_PERSPECTIVE_TERNARY_HEADER_INTERNAL_H
 
 #include "io/atomic.h"
+#include "io/regular.h"
 #include "ternary/trit.h"
 
 #include <string.h>
@@ -57,20 +58,9 @@ static inline int64_t geodec__header_i64(const uint8_t *p)
 }
 static inline int32_t geodec__header_u16(const uint8_t *p) { return p[0] | p[1] << 8; }
 
-typedef struct geodec__header_file {
-    const char *path;
-    int fd;
-    int64_t size;
-} geodec__header_file;
-
-/* A regular file; GEODEC_NOTFOUND, GEODEC_IO. Closed with geodec__header_close, also after an error. */
-geodec_status geodec__header_open(const char *path, geodec__header_file *f, geodec_err *err) GEODEC_MUST_USE;
-void geodec__header_close(geodec__header_file *f);
-geodec_status geodec__header_read_at(const geodec__header_file *f, int64_t offset, void *to, int64_t n,
-                                     geodec_err *err) GEODEC_MUST_USE;
 /* The whole header in *page [h->header_bytes], which the caller frees, and its first 64 bytes, checked: limits, CRC,
  * the size of the file, zeros where nothing is defined. */
-geodec_status geodec__header_read(const geodec__header_file *f, const geodec__header_kind *k, geodec__header *h,
+geodec_status geodec__header_read(const geodec_regular *f, const geodec__header_kind *k, geodec__header *h,
                                   uint8_t **page, geodec_err *err) GEODEC_MUST_USE;
 /* Fills bytes 0 .. 67 of the page. */
 void geodec__header_fill(const geodec__header_kind *k, const geodec__header *h, uint8_t *page);

@@ -156,19 +156,19 @@ geodec_status geodec_trit_table_read(const char *folder, geodec_trit_table *out,
 {
     geodec_status st = GEODEC_OK;
     const int64_t most = bytes_of(GEODEC_TRIT_LAYERS, GEODEC_TRIT_TABLE_EXPERTS, GEODEC_TRIT_TABLE_EDGES);
-    geodec__header_file f = {.fd = -1};
+    geodec_regular f = {.fd = -1};
     geodec_trit_table t = {0};
     char *path = NULL;
     uint8_t *p = NULL;
     GEODEC_TRY(path_of_table(folder, &path, err));
-    GEODEC_TRY(geodec__header_open(path, &f, err));
+    GEODEC_TRY(geodec_regular_open(path, &f, err));
     if (f.size > most) GEODEC_THROW(GEODEC_LIMIT, "%s: %lld bytes are too many", path, (long long)f.size);
     GEODEC_NEW(p, f.size > 0 ? f.size : 1);
-    GEODEC_TRY(geodec__header_read_at(&f, 0, p, f.size, err));
+    GEODEC_TRY(geodec_regular_read(&f, 0, p, f.size, err));
     GEODEC_TRY_MSG(parse(p, f.size, &t, err), "%s", path);
     GEODEC_MOVE(*out, t);
 done:
-    geodec__header_close(&f);
+    geodec_regular_close(&f);
     geodec_trit_table_clear(&t);
     GEODEC_FREE(path, p);
     return st;

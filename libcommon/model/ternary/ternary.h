@@ -61,18 +61,4 @@ void geodec_ternary_put(int encoding, uint8_t *row, int64_t col, int code);
  * then all of them must have that s. Returns the column of the first weight that does not, -1: none. */
 int64_t geodec_ternary_collect(const float *w, int64_t cols, float *scale, int8_t *t);
 
-/* ---- quantisation ----------------------------------------------------------------------------------------------- */
-
-/* GEODEC_TERNARY_HALF is the threshold of the rule t = clip(round(w / a), -1, 1), a = mean |w|. */
-#define GEODEC_TERNARY_HALF 0.5
-
-/* w [rows][cols] to packed rows. For the matrix, or for each row with by_row, a = mean |w| is the scale (sums in
- * double, row by row, rounded to float32), and t = sign(w) where |w| > threshold a in double arithmetic, else 0. A
- * weight at exactly the threshold becomes 0, as rounding to even gives it. scale: [1] or [rows]. zeros: weights that
- * became 0, or NULL. All weights zero: scale 0. GEODEC_NUMERIC (a weight is not finite: row and column), GEODEC_RANGE
- * (threshold not positive), GEODEC_NOMEM. */
-geodec_status geodec_ternary_quantise(const float *w, int64_t rows, int64_t cols, double threshold, bool by_row,
-                                      int encoding, uint8_t *data, float *scale, int64_t *zeros,
-                                      geodec_err *err) GEODEC_MUST_USE;
-
 #endif

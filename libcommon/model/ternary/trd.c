@@ -14,7 +14,7 @@ static int64_t least_bytes(const geodec_trit_shape *s) { return FRONT + 2 * scal
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-static geodec_status read_entry(const geodec__header_file *f, const geodec__header *h, const uint8_t *p, int64_t offset,
+static geodec_status read_entry(const geodec_regular *f, const geodec__header *h, const uint8_t *p, int64_t offset,
                                 int32_t i, geodec_trd_entry *e, geodec_err *err)
 {
     uint8_t front[FRONT];
@@ -32,7 +32,7 @@ static geodec_status read_entry(const geodec__header_file *f, const geodec__head
     if (e->offset != offset || e->bytes < least_bytes(&h->shape) + changes || e->bytes > f->size - offset)
         GEODEC_FAIL(GEODEC_FORMAT, "%s: entry %d has %lld bytes at %lld", f->path, i, (long long)e->bytes,
                     (long long)e->offset);
-    GEODEC_PASS(geodec__header_read_at(f, offset, front, sizeof front, err));
+    GEODEC_PASS(geodec_regular_read(f, offset, front, sizeof front, err));
     GEODEC_PASS_MSG(geodec__header_prefix(front + A, -1, h->expert[0], err), "%s: entry %d", f->path, i);
     e->layer = geodec_trit_payload_layer(front + A);
     GEODEC_PASS_MSG(geodec__header_prefix(front + B, e->layer, h->expert[1], err), "%s: layer %d", f->path, e->layer);
@@ -42,8 +42,8 @@ static geodec_status read_entry(const geodec__header_file *f, const geodec__head
     return GEODEC_OK;
 }
 
-static geodec_status read_table(const geodec__header_file *f, const geodec__header *h, const uint8_t *page,
-                                geodec_trd *t, geodec_err *err)
+static geodec_status read_table(const geodec_regular *f, const geodec__header *h, const uint8_t *page, geodec_trd *t,
+                                geodec_err *err)
 {
     int64_t offset = h->header_bytes;
     for (int32_t i = 0; i < h->shape.layers; i++) {
@@ -65,11 +65,11 @@ static geodec_status read_table(const geodec__header_file *f, const geodec__head
 geodec_status geodec_trd_open(const char *path, geodec_trd *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec__header_file f = {.fd = -1};
+    geodec_regular f = {.fd = -1};
     geodec__header h = {0};
     geodec_trd t = {.fd = -1};
     uint8_t *page = NULL;
-    GEODEC_TRY(geodec__header_open(path, &f, err));
+    GEODEC_TRY(geodec_regular_open(path, &f, err));
     GEODEC_TRY(geodec__header_read(&f, &geodec__header_trd, &h, &page, err));
     t.shape = h.shape;
     t.a = h.expert[0];
@@ -85,15 +85,15 @@ geodec_status geodec_trd_open(const char *path, geodec_trd *out, geodec_err *err
     GEODEC_MOVE(*out, t);
 done:
     geodec_mem_free(page);
-    geodec__header_close(&f);
+    geodec_regular_close(&f);
     geodec_trd_close(&t);
     return st;
 }
 
 void geodec_trd_close(geodec_trd *t)
 {
-    geodec__header_file f = {.fd = t->path ? t->fd : -1};
-    geodec__header_close(&f);
+    geodec_regular f = {.fd = t->path ? t->fd : -1};
+    geodec_regular_close(&f);
     GEODEC_FREE(t->path, t->entry);
     *t = (geodec_trd){.fd = -1};
 }
@@ -114,13 +114,13 @@ static geodec_status find(const geodec_trd *t, int32_t layer, const geodec_trd_e
 
 geodec_status geodec_trd_read(const geodec_trd *t, int32_t layer, uint8_t *blob, geodec_err *err)
 {
-    const geodec__header_file f = {.path = t->path, .fd = t->fd, .size = t->file_bytes};
+    const geodec_regular f = {.path = t->path, .fd = t->fd, .size = t->file_bytes};
     const geodec_trd_entry *e;
     GEODEC_PASS(find(t, layer, &e, err));
     const int64_t room = geodec__header_pages(e->bytes);
     for (int tries = 0; tries < 2; tries++) {
-        GEODEC_PASS_MSG(geodec__header_read_at(&f, e->offset, blob, room, err), "layer %d, experts %d and %d", layer,
-                        t->a, t->b);
+        GEODEC_PASS_MSG(geodec_regular_read(&f, e->offset, blob, room, err), "layer %d, experts %d and %d", layer, t->a,
+                        t->b);
         if (geodec_crc32c(0, blob, e->bytes) != e->crc) continue;
         if (!geodec__header_zeros(blob + e->bytes, room - e->bytes))
             GEODEC_FAIL(GEODEC_CHECKSUM, "%s: layer %d, experts %d and %d: the bytes after the payload are not zero",

@@ -107,8 +107,8 @@ geodec_status geodec_trit_payload(const geodec_trit_shape *s, int32_t layer, int
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 /* Blobs follow one another, so that none overlap. */
-static geodec_status read_table(const geodec__header_file *f, const geodec__header *h, const uint8_t *page,
-                                geodec_trit *t, geodec_err *err)
+static geodec_status read_table(const geodec_regular *f, const geodec__header *h, const uint8_t *page, geodec_trit *t,
+                                geodec_err *err)
 {
     const uint8_t *p = page + GEODEC__HEADER_TABLE;
     if (h->file_bytes != h->header_bytes + h->shape.layers * h->stride)
@@ -130,11 +130,11 @@ static geodec_status read_table(const geodec__header_file *f, const geodec__head
 geodec_status geodec_trit_open(const char *path, geodec_trit *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec__header_file f = {.fd = -1};
+    geodec_regular f = {.fd = -1};
     geodec__header h = {0};
     geodec_trit t = {.fd = -1};
     uint8_t *page = NULL;
-    GEODEC_TRY(geodec__header_open(path, &f, err));
+    GEODEC_TRY(geodec_regular_open(path, &f, err));
     GEODEC_TRY(geodec__header_read(&f, &geodec__header_trit, &h, &page, err));
     t.shape = h.shape;
     t.expert = h.expert[0];
@@ -152,15 +152,15 @@ geodec_status geodec_trit_open(const char *path, geodec_trit *out, geodec_err *e
     t.fd = -1;
 done:
     geodec_mem_free(page);
-    geodec__header_close(&f);
+    geodec_regular_close(&f);
     geodec_trit_close(&t);
     return st;
 }
 
 void geodec_trit_close(geodec_trit *t)
 {
-    geodec__header_file f = {.fd = t->path ? t->fd : -1};
-    geodec__header_close(&f);
+    geodec_regular f = {.fd = t->path ? t->fd : -1};
+    geodec_regular_close(&f);
     GEODEC_FREE(t->path, t->entry);
     *t = (geodec_trit){.fd = -1};
 }
@@ -202,11 +202,11 @@ geodec_status geodec_trit_check(const geodec_trit_shape *s, int32_t layer, int32
 
 geodec_status geodec_trit_read(const geodec_trit *t, int32_t layer, uint8_t *blob, geodec_err *err)
 {
-    const geodec__header_file f = {.path = t->path, .fd = t->fd, .size = t->file_bytes};
+    const geodec_regular f = {.path = t->path, .fd = t->fd, .size = t->file_bytes};
     const geodec_trit_entry *e = geodec_trit_find(t, layer);
     if (!e) GEODEC_FAIL(GEODEC_NOTFOUND, "%s: layer %d, expert %d: no such layer", t->path, layer, t->expert);
     for (int tries = 0; tries < 2; tries++) {
-        GEODEC_PASS_MSG(geodec__header_read_at(&f, e->offset, blob, t->stride, err), "layer %d, expert %d", layer,
+        GEODEC_PASS_MSG(geodec_regular_read(&f, e->offset, blob, t->stride, err), "layer %d, expert %d", layer,
                         t->expert);
         if (geodec_crc32c(0, blob, t->payload_bytes) != e->crc) continue;
         GEODEC_PASS_MSG(geodec_trit_check(&t->shape, layer, t->expert, blob, err), "%s: layer %d, expert %d", t->path,

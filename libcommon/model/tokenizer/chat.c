@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "base/names_internal.h"
 #include "io/json.h"
 #include "tokenizer/chat_internal.h"
 #include "tokenizer/tokenizer_internal.h"
@@ -6,15 +7,14 @@
 #include <string.h>
 
 static const char *const role_names[] = {"system", "user", "assistant", "developer", "tool"};
+enum { ROLES = sizeof role_names / sizeof *role_names };
 
 geodec_status geodec_chat_role_of(const char *name, geodec_chat_role *out, geodec_err *err)
 {
-    for (int i = 0; i < (int)(sizeof role_names / sizeof *role_names); i++)
-        if (strcmp(role_names[i], name) == 0) {
-            *out = (geodec_chat_role)i;
-            return GEODEC_OK;
-        }
-    GEODEC_FAIL(GEODEC_FORMAT, "role '%.40s' is not system, user, assistant, developer or tool", name);
+    const int i = geodec__names_find(role_names, ROLES, name);
+    if (i == ROLES) GEODEC_FAIL(GEODEC_FORMAT, "role '%.40s' is not system, user, assistant, developer or tool", name);
+    *out = (geodec_chat_role)i;
+    return GEODEC_OK;
 }
 
 /* ---- messages --------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-# make acceptance: acceptance by draft length on texts that are not from the model (decoding spec 2.6), outside of the main job. Each of
+# make acceptance: acceptance by draft length on texts that are not from the model, outside of the main job. Each of
 # ACCEPTANCE_TEXTS (names without blanks) gives up to ACCEPTANCE_PROMPTS prompts, decoded greedily. A prompt of JSON Lines is a record, in the
 # model's chat format if there is one. NAME.h5 has acceptance by position, and tokens a pass, measured and by both closed forms, with 95 %
 # intervals by bootstrap over prompts; the bigram is the control of each drafter. acceptance.tsv is the table of all texts. acceptance.md is

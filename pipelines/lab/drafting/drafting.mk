@@ -41,8 +41,8 @@ $(R)/depth.tsv: $(BIN)/geodec-depth $(MODEL_FILE) FORCE
 #   share  alpha itself
 PAPERS_ALPHA := 1.0 * accepted / of
 PAPERS_RATE := (1 - pow($(PAPERS_ALPHA), gamma + 1)) / (1 - $(PAPERS_ALPHA)) / (gamma * draft + pass)
-$(R)/papers.tsv: $(LAB)/drafting/papers.tsv $(BIN)/geodec-decode $(MODEL_FILE) FORCE
-	@replay() { $(BIN)/geodec-decode --quiet --model $(MODEL_FILE) --prompt "The" --compat-counters --max-tokens $$1 | sed 's|^geo_accepted *\([0-9]*\)/.*|\1|'; }; \
+$(R)/papers.tsv: $(LAB)/drafting/papers.tsv $(BIN)/geodec-published $(MODEL_FILE) FORCE
+	@replay() { $(BIN)/geodec-published --quiet --model $(MODEL_FILE) --prompt "The" --max-tokens $$1 counters | sed 's|^geo_accepted *\([0-9]*\)/.*|\1|'; }; \
 	  replayed_64=$$(replay 64); replayed_13=$$(replay 13); \
 	  $(table) --digits 6 $< "SELECT key, quantity, CASE form WHEN 'rate' THEN $(PAPERS_RATE) WHEN 'any' THEN 1 - pow(1 - $(PAPERS_ALPHA), gamma) \
 	    ELSE 1.0 * CASE key WHEN 'replayed-64' THEN $$replayed_64 WHEN 'replayed-13' THEN $$replayed_13 ELSE accepted END / of END AS formula, \

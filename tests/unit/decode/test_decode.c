@@ -265,67 +265,6 @@ Test(decode, a_suspended_drafter_is_shown_the_end_of_the_text)
     cr_assert(s.whole > 0 && s.pieces > 0, "%lld %lld", (long long)s.whole, (long long)s.pieces);
 }
 
-/* Computed by hand: windows of four rounds, and the condition to draft again after length 0. */
-Test(decode, the_papers_rule_follows_the_share_accepted)
-{
-    geodec_gamma_papers g = geodec_gamma_papers_start(3);
-    const struct {
-        int32_t accepted, then; /* in each of four rounds; length after them */
-    } window[] = {{3, 3}, {2, 3}, {1, 2}, {1, 2}, {2, 3}, {0, 0}};
-    for (size_t i = 0; i < sizeof window / sizeof *window; i++) {
-        for (int k = 0; k < 4; k++) {
-            const int32_t n = geodec_gamma_papers_ask(&g, 10);
-            cr_assert_eq(n, i == 0 ? 3 : window[i - 1].then, "window %zu", i);
-            geodec_gamma_papers_settle(&g, n, window[i].accepted < n ? window[i].accepted : n);
-        }
-        cr_assert_eq(g.now, window[i].then, "window %zu: %d", i, g.now);
-    }
-    for (int probe = 0; probe < 2; probe++) {
-        int32_t rounds = 0, n = 0;
-        while (n == 0 && rounds++ < 1000) {
-            n = geodec_gamma_papers_ask(&g, 10);
-            geodec_gamma_papers_settle(&g, n, probe && n > 0);
-        }
-        cr_assert(n == 1 && rounds == GEODEC_GAMMA_PAPERS_PROBE, "%d drafts after %d rounds", n, rounds);
-        cr_assert_eq(g.now, probe);
-    }
-    cr_assert_eq(geodec_gamma_papers_ask(&g, 0), 0, "no more than there is room for");
-    for (int k = 0; k < 4; k++) geodec_gamma_papers_settle(&g, 0, 0);
-    cr_assert_eq(g.now, 1, "a silent drafter decides nothing");
-}
-
-Test(decode, the_papers_rule_leaves_the_output_alone)
-{
-    for (int foe = 0; foe < HOSTILE_KINDS; foe++)
-        for (uint64_t mode = 0; mode < 2; mode++) {
-            int32_t prompt[4];
-            geodec_decode_options o = geodec_decode_options_default();
-            o.papers_rule = true;
-            o.gamma = 5;
-            o.max_tokens = 200;
-            o.sampling.temperature = mode ? 0.8 : 0;
-            random_prompt(mode, prompt, 4);
-            const geodec_decode_counters c = run_case(TOY_HISTORY, 5, 300, prompt, 4, &o, foe, "papers' rule");
-            if (foe == HOSTILE_ORACLE) cr_assert_eq(c.length[5], (200 + 5) / 6 - (200 % 6 != 0));
-            if (foe == HOSTILE_WRONG) { /* four rounds of five drafts, then a probe in 64 */
-                cr_assert_eq(c.length[5], 4);
-                cr_assert_eq(c.length[1], (200 - 4) / GEODEC_GAMMA_PAPERS_PROBE);
-                cr_assert_eq(c.length[0], 200 - 4 - c.length[1]);
-            }
-        }
-    geodec_err err = {0};
-    geodec_decoded got;
-    toy t;
-    const int32_t prompt[] = {1, 2};
-    const geodec_target target = toy_target(&t, TOY_HISTORY, 4, 100);
-    geodec_decode_options o = geodec_decode_options_default();
-    o.papers_rule = o.adaptive = true;
-    cr_assert_eq(geodec_decode(&target, prompt, 2, NULL, &o, &got, &err), GEODEC_INVAL);
-    o.adaptive = false;
-    o.budget = 4;
-    cr_assert_eq(geodec_decode(&target, prompt, 2, NULL, &o, &got, &err), GEODEC_INVAL);
-}
-
 Test(decode, context_full_ends_the_output)
 {
     for (int32_t n_ctx = 5; n_ctx < 30; n_ctx++)

@@ -231,7 +231,8 @@ Test(perspectives, where_there_are_none)
         cr_assert_eq(t.asked, i < 4, "token %d", i);
     }
     geodec_perspectives_destroy(p);
-    geodec_perspectives_options o = geodec_perspectives_defaults();
+    geodec_perspectives_options o;
+    test_ok(geodec_perspectives_parse("default", &o, &err), &err);
     static const char *const bad[] = {"",      "third",     "second+", "default,m=0", "default,sigma=", "default,tau=x",
                                       "base,", "second,n=3"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -322,6 +322,16 @@ Test(routes, votes_are_those_of_the_definition)
     }
 }
 
+/* One share in a row of reliabilities, in scalar code. */
+static float read_one(const float *reliability, float share)
+{
+    const float x = share > 0 ? sqrtf(share < 1 ? share : 1) * GEODEC_ROUTE_BINS - 0.5F : 0;
+    if (!(x > 0)) return reliability[0];
+    if (x >= GEODEC_ROUTE_BINS - 1) return reliability[GEODEC_ROUTE_BINS - 1];
+    const int i = (int)x;
+    return reliability[i] + (x - (float)i) * (reliability[i + 1] - reliability[i]);
+}
+
 Test(routes, probabilities_of_many_shares_are_those_of_each)
 {
     float scale[GEODEC_ROUTE_BINS], share[37], all[37];
@@ -334,7 +344,7 @@ Test(routes, probabilities_of_many_shares_are_those_of_each)
         if (round % 7 == 0) share[n / 2] = 0;
         geodec_flowmap_route_scale(scale, n, share, all);
         for (int i = 0; i < n; i++) {
-            const float one = geodec_flowmap_route_read(scale, share[i]);
+            const float one = read_one(scale, share[i]);
             cr_assert_eq(memcmp(&one, &all[i], sizeof one), 0, "%g: %g, not %g", (double)share[i], (double)all[i],
                          (double)one);
         }

@@ -345,7 +345,7 @@ Test(codes, limits)
     cr_assert_eq(geodec_mobius_order(4, 8, order, NULL, &err), GEODEC_RANGE);
     cr_assert_eq(geodec_mobius_order(GEODEC_MOBIUS_AFFINE17, 34, order, NULL, &err), GEODEC_RANGE);
     cr_assert_eq(geodec_mobius_order(GEODEC_MOBIUS_MU0, 0, order, NULL, &err), GEODEC_RANGE);
-    cr_assert_null(geodec_mobius_name(9));
+    cr_assert_eq(geodec_mobius_order(-1, 8, order, NULL, &err), GEODEC_RANGE);
     cr_assert(!geodec_vht2_fits(13) && !geodec_vht2_fits(0) && !geodec_vht2_fits(2048));
     cr_assert_eq(geodec_vht2_length(13), 14);
     cr_assert_eq(geodec_vht2_length(2000), 0);

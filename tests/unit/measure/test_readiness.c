@@ -3,7 +3,6 @@
 #include "decode/toy.h"
 #include "drafters/ngram_drafter.h"
 #include "io/json.h"
-#include "measure/compat_counters.h"
 #include "measure/readiness.h"
 #include "support/support.h"
 
@@ -11,46 +10,6 @@
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
-
-/* ---- the published counts --------------------------------------------------------------------------------------- */
-
-/* Any model, any prompt: 30/64 = 46.9 % and 5/13 = 38.5 %, a pass a token. */
-Test(compat, rates_of_the_papers_follow_from_the_number_of_tokens)
-{
-    for (int kind = TOY_HISTORY; kind <= TOY_STOP; kind++)
-        for (uint64_t seed = 0; seed < 8; seed++) {
-            toy t;
-            geodec_err err = {0};
-            geodec_compat_counters c;
-            const int32_t prompt[3] = {(int32_t)seed, 5, 2};
-            const geodec_target target = toy_target(&t, (toy_kind)kind, seed, 100);
-            test_ok(geodec_compat_replay(&target, prompt, 3, 64, &c, &err), &err);
-            cr_assert(c.geo_accepted == 30 && c.xfmr == 34 && c.tokens == 64);
-            cr_assert_eq(c.target_passes, 64, "nothing is saved");
-            cr_assert_float_eq(100 * c.acceptance, 46.875, 0);
-            test_ok(geodec_compat_replay(&target, prompt, 3, 13, &c, &err), &err);
-            cr_assert(c.geo_accepted == 5 && c.xfmr == 8);
-            cr_assert_float_eq(100 * c.acceptance, 38.46, 0.005);
-            for (int64_t n = 1; n < 40; n++) { /* the closed form of the header */
-                test_ok(geodec_compat_replay(&target, prompt, 3, n, &c, &err), &err);
-                cr_assert_eq(c.geo_accepted, n > 4 ? (n - 3) / 2 : 0);
-            }
-        }
-}
-
-Test(compat, refuses_what_does_not_fit)
-{
-    toy t;
-    geodec_err err = {0};
-    geodec_compat_counters c;
-    int32_t prompt[3] = {1, 2, 3};
-    const geodec_target target = toy_target(&t, TOY_HISTORY, 1, 10);
-    cr_assert_eq(geodec_compat_replay(&target, prompt, 3, 8, &c, &err), GEODEC_SCARCE);
-    cr_assert_eq(geodec_compat_replay(&target, prompt, 0, 3, &c, &err), GEODEC_INVAL);
-    cr_assert_eq(geodec_compat_replay(&target, prompt, 3, 0, &c, &err), GEODEC_INVAL);
-    prompt[1] = TOY_VOCAB;
-    cr_assert_eq(geodec_compat_replay(&target, prompt, 3, 3, &c, &err), GEODEC_RANGE);
-}
 
 /* ---- the levels ------------------------------------------------------------------------------------------------- */
 

@@ -267,69 +267,37 @@ Test(recurrence, convolution)
     cr_assert(tap[0] == window[0] && tap[TAPS - 1] == x[0]);
 }
 
-/* Steps against chunks of every size, the last one partial: 1e-4 in float32 and 1e-10 in float64. */
-Test(recurrence, chunks_are_the_steps)
+/* Steps in float32 against steps in float64: 1e-4. Gates near 0, and one of exactly 0, which forgets. */
+Test(recurrence, steps_are_those_of_float64)
 {
     enum { N = 1024, D = 48, R = 32 };
-    static const int64_t sizes[] = {1, 7, 32, 64, 100, 1024};
-    rows x;
-    make(&x, N, D, R, 3);
-    const int64_t work = geodec_recurrence_chunk_work(N, D, R);
-    double *g = geodec_mem_new(N * D, 8), *v = geodec_mem_new(N * D, 8), *k = geodec_mem_new(N * R, 8),
-           *q = geodec_mem_new(N * R, 8), *s = geodec_mem_new(D * R, 8), *y = geodec_mem_new(N * D, 8),
-           *s2 = geodec_mem_new(D * R, 8), *y2 = geodec_mem_new(N * D, 8), *work64 = geodec_mem_new(work, 8);
-    float *state = geodec_mem_new(D * x.stride, 4), *scratch = geodec_mem_new(x.stride, 4);
-    float *s32 = geodec_mem_new(D * R, 4), *y32 = geodec_mem_new(N * D, 4), *work32 = geodec_mem_new(work, 4);
-    for (int i = 0; i < N * D; i++) {
-        g[i] = (double)x.g[i];
-        v[i] = (double)x.v[i];
+    for (int small = 0; small < 2; small++) {
+        rows x;
+        make(&x, N, D, R, small ? -6 : 3);
+        if (small) x.g[5 * D + 1] = 0;
+        double *g = geodec_mem_new(N * D, 8), *v = geodec_mem_new(N * D, 8), *k = geodec_mem_new(N * R, 8),
+               *q = geodec_mem_new(N * R, 8), *s = geodec_mem_new(D * R, 8), *y = geodec_mem_new(N * D, 8);
+        float *state = geodec_mem_new(D * x.stride, 4), *scratch = geodec_mem_new(x.stride, 4);
+        double worst = 0;
+        for (int i = 0; i < N * D; i++) {
+            g[i] = (double)x.g[i];
+            v[i] = (double)x.v[i];
+        }
+        for (int t = 0; t < N; t++)
+            for (int j = 0; j < R; j++) {
+                k[t * R + j] = (double)x.kr[t][j];
+                q[t * R + j] = (double)x.qr[t][j];
+            }
+        geodec_recurrence_steps_f64(N, D, R, g, v, k, q, s, y);
+        const geodec_recurrence_rows w = view(&x);
+        geodec_recurrence_run(GEODEC_ISA_AUTO, &x.shape, state, state, false, 0, D, &w, scratch);
+        for (int j = 0; j < N * D; j++) worst = fmax(worst, fabs((double)x.y[j] - y[j]));
+        for (int j = 0; j < D * R; j++) worst = fmax(worst, fabs((double)state[j] - s[j])); /* stride R */
+        cr_assert_lt(worst, 1e-4, "%g", worst);
+        GEODEC_FREE(g, v, k, q, s, y);
+        GEODEC_FREE(state, scratch);
+        drop(&x);
     }
-    for (int t = 0; t < N; t++)
-        for (int j = 0; j < R; j++) {
-            k[t * R + j] = (double)x.kr[t][j];
-            q[t * R + j] = (double)x.qr[t][j];
-        }
-    geodec_recurrence_steps_f64(N, D, R, g, v, k, q, s, y);
-    const geodec_recurrence_rows w = view(&x);
-    geodec_recurrence_run(GEODEC_ISA_AUTO, &x.shape, state, state, false, 0, D, &w, scratch);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        memset(s2, 0, D * R * sizeof *s2);
-        memset(s32, 0, D * R * sizeof *s32);
-        geodec_recurrence_chunks_f64(N, D, R, sizes[i], 0x1p-300, g, v, k, q, s2, y2, work64);
-        geodec_recurrence_chunks_f32(N, D, R, sizes[i], 0x1p-40f, x.g, x.v, x.k, x.q, s32, y32, work32);
-        double worst64 = 0, worst32 = 0;
-        for (int j = 0; j < N * D; j++) {
-            worst64 = fmax(worst64, fabs(y2[j] - y[j]));
-            worst32 = fmax(worst32, fabs((double)y32[j] - (double)x.y[j]));
-        }
-        for (int j = 0; j < D * R; j++) {
-            worst64 = fmax(worst64, fabs(s2[j] - s[j]));
-            worst32 = fmax(worst32, fabs((double)s32[j] - (double)state[j])); /* stride R */
-        }
-        cr_assert_lt(worst64, 1e-10, "chunk %lld: %g", (long long)sizes[i], worst64);
-        cr_assert_lt(worst32, 1e-4, "chunk %lld: %g", (long long)sizes[i], worst32);
-    }
-    GEODEC_FREE(g, v, k, q, s, y, s2, y2);
-    GEODEC_FREE(work64, state, scratch, s32, y32, work32);
-    drop(&x);
-}
-
-/* Gates near 0 end a chunk early; a gate of exactly 0 forgets. */
-Test(recurrence, chunks_survive_small_decays)
-{
-    enum { N = 64, D = 4, R = 16 };
-    rows x;
-    make(&x, N, D, R, -6);
-    x.g[5 * D + 1] = 0;
-    const int64_t work = geodec_recurrence_chunk_work(32, D, R);
-    float *state = geodec_mem_new(D * R, 4), *s = geodec_mem_new(D * R, 4), *y = geodec_mem_new(N * D, 4),
-          *w32 = geodec_mem_new(work, 4), *scratch = geodec_mem_new(R, 4);
-    const geodec_recurrence_rows w = view(&x);
-    geodec_recurrence_run(GEODEC_ISA_AUTO, &x.shape, state, state, false, 0, D, &w, scratch);
-    geodec_recurrence_chunks_f32(N, D, R, 32, 0x1p-40f, x.g, x.v, x.k, x.q, s, y, w32);
-    for (int i = 0; i < N * D; i++) cr_assert(fabsf(y[i] - x.y[i]) < 1e-4f, "%g and %g", (double)y[i], (double)x.y[i]);
-    GEODEC_FREE(state, s, y, w32, scratch);
-    drop(&x);
 }
 
 static void check_tree(geodec_recurrence_shape shape)

@@ -3,12 +3,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-const char *geodec_mobius_name(int64_t id)
-{
-    static const char *const names[] = {"natural", "mu0", "mu1", "affine17"};
-    return id >= 0 && id < GEODEC_MOBIUS_IDS ? names[id] : NULL;
-}
-
 int geodec_mobius(uint64_t n)
 {
     int mu = n > 0;
@@ -23,7 +17,7 @@ int geodec_mobius(uint64_t n)
 
 geodec_status geodec_mobius_order(int64_t id, int64_t n, int32_t *order, int64_t *first, geodec_err *err)
 {
-    if (!geodec_mobius_name(id)) GEODEC_FAIL(GEODEC_RANGE, "order %lld of coefficients", (long long)id);
+    if (id < 0 || id >= GEODEC_MOBIUS_IDS) GEODEC_FAIL(GEODEC_RANGE, "order %lld of coefficients", (long long)id);
     if (n < 1 || n > INT32_MAX) GEODEC_FAIL(GEODEC_RANGE, "an order of %lld coefficients", (long long)n);
     if (id == GEODEC_MOBIUS_AFFINE17 && n % 17 == 0)
         GEODEC_FAIL(GEODEC_RANGE, "17 i mod %lld is no order: 17 divides %lld", (long long)n, (long long)n);

@@ -17,8 +17,6 @@ typedef enum geodec_mobius_id {
     GEODEC_MOBIUS_IDS
 } geodec_mobius_id;
 
-/* "natural", "mu0", "mu1", "affine17"; NULL for any other number. */
-const char *geodec_mobius_name(int64_t id);
 /* mu(n): -1, 0 or 1; mu(0) = 0. */
 int geodec_mobius(uint64_t n);
 /* order [n]: position i of the output takes input order[i]. first: length of the squarefree group (n without one); may

@@ -2,6 +2,7 @@
 
 #include "base/cpu_internal.h"
 #include "base/mem.h"
+#include "base/names_internal.h"
 #include "integer/fixed/mulmod.h"
 #include "lab/integer/ntt/correlate_internal.h"
 
@@ -12,11 +13,7 @@
  * the tables. Other processors differ, but scale both. */
 static const double SHIFT = 1.5, NARROW = 0.034, WORD = 0.057, LEVEL = 0.16, REST = 5, PLAN = 61;
 
-const char *geodec_correlate_name(geodec_correlate_by by)
-{
-    static const char *const names[GEODEC_CORRELATE_METHODS] = {"auto", "direct", "p60", "pair"};
-    return (unsigned)by < GEODEC_CORRELATE_METHODS ? names[by] : "?";
-}
+GEODEC__NAME(geodec_correlate_name, geodec_correlate_by, "auto", "direct", "p60", "pair")
 
 static int64_t parts_of(int64_t d, int64_t n, int64_t length)
 {

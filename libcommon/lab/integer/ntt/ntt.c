@@ -2,6 +2,7 @@
 
 #include "base/cpu_internal.h"
 #include "base/mem.h"
+#include "base/names_internal.h"
 
 struct geodec_ntt {
     const geodec__ntt_kernel *single, *many, *products; /* products: NULL: each its own */
@@ -37,11 +38,7 @@ static const geodec__ntt_kernel *kernel_for(geodec_ntt_path path, size_t word)
     }
 }
 
-const char *geodec_ntt_path_name(geodec_ntt_path path)
-{
-    static const char *const names[GEODEC_NTT_PATHS] = {"auto", "portable", "scalar", "avx2", "avx512", "ifma"};
-    return (unsigned)path < GEODEC_NTT_PATHS ? names[path] : "?";
-}
+GEODEC__NAME(geodec_ntt_path_name, geodec_ntt_path, "auto", "portable", "scalar", "avx2", "avx512", "ifma")
 
 static size_t word_of(const geodec_modulus *m) { return m->bits > 32 ? sizeof(uint64_t) : sizeof(uint32_t); }
 

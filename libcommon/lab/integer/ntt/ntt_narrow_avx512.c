@@ -64,31 +64,10 @@ INLINE V times(const K *k, TW t, V x)
         merged(_mm512_mul_epu32(t.scaled, x), _mm512_mul_epu32(t.odd, _mm512_shuffle_epi32(x, _MM_PERM_DDBB)));
     return whole(_mm512_sub_epi32(_mm512_mullo_epi32(t.w, x), _mm512_mullo_epi32(high, k->q)));
 }
-INLINE void forward_pair(const K *k, TW t, V *x, V *y)
-{
-    const V a = once(*x, k->two), b = times(k, t, *y);
-    *x = _mm512_add_epi32(a, b);
-    *y = _mm512_add_epi32(_mm512_sub_epi32(a, b), k->two);
-}
-INLINE void inverse_pair(const K *k, TW t, V *x, V *y)
-{
-    const V a = *x, b = *y;
-    *x = once(_mm512_add_epi32(a, b), k->two);
-    *y = times(k, t, _mm512_add_epi32(_mm512_sub_epi32(a, b), k->two));
-}
-INLINE void inverse_last(const K *k, TW n, TW t, V *x, V *y)
-{
-    const V a = *x, b = *y;
-    *x = once(times(k, n, _mm512_add_epi32(a, b)), k->q);
-    *y = once(times(k, t, _mm512_add_epi32(_mm512_sub_epi32(a, b), k->two)), k->q);
-}
-INLINE V settle(const K *k, V x)
-{
-    (void)k;
-    return x;
-}
-INLINE V inverse_settle(const K *k, V x) { return settle(k, x); }
-INLINE V canonical(const K *k, V x) { return once(once(x, k->two), k->q); }
+
+#define ADD(a, b) _mm512_add_epi32(a, b)
+#define SUB(a, b) _mm512_sub_epi32(a, b)
+#include "lab/integer/ntt/ntt_harvey_body.h"
 
 /* Tight Barrett of products below 2^60, in the low words. */
 INLINE V reduced(const K *k, V p)

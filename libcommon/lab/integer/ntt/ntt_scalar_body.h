@@ -39,31 +39,11 @@ INLINE void put(const K *k, WORD *p, V x)
 }
 INLINE V once(V x, V q) { return x >= q ? x - q : x; }
 INLINE V times(const K *k, TW t, V x) { return t.w * x - HIGH(t.scaled, x) * k->q; }
-INLINE void forward_pair(const K *k, TW t, V *x, V *y)
-{
-    const V a = once(*x, k->two), b = times(k, t, *y);
-    *x = a + b;
-    *y = a - b + k->two;
-}
-INLINE void inverse_pair(const K *k, TW t, V *x, V *y)
-{
-    const V a = *x, b = *y;
-    *x = once(a + b, k->two);
-    *y = times(k, t, a - b + k->two);
-}
-INLINE void inverse_last(const K *k, TW n, TW t, V *x, V *y)
-{
-    const V a = *x, b = *y;
-    *x = once(times(k, n, a + b), k->q);
-    *y = once(times(k, t, a - b + k->two), k->q);
-}
-INLINE V settle(const K *k, V x)
-{
-    (void)k;
-    return x;
-}
-INLINE V inverse_settle(const K *k, V x) { return settle(k, x); }
-INLINE V canonical(const K *k, V x) { return once(once(x, k->two), k->q); }
+
+#define ADD(a, b) ((a) + (b))
+#define SUB(a, b) ((a) - (b))
+#include "lab/integer/ntt/ntt_harvey_body.h"
+
 INLINE V product(const K *k, V x, V y) { return PRODUCT(&k->barrett, x, y); }
 
 #include "lab/integer/ntt/ntt_body.h"

@@ -1,6 +1,7 @@
 #include "lab/integer/scores/scores.h"
 
 #include "base/mem.h"
+#include "base/names_internal.h"
 #include "integer/engine/rows_internal.h"
 #include "lab/integer/ntt/crt.h"
 #include "lab/integer/ntt/ntt.h"
@@ -32,11 +33,7 @@ struct geodec_scores_query {
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-const char *geodec_scores_name(geodec_scores_by by)
-{
-    static const char *const names[] = {"direct", "ntt-p60", "ntt-crt"};
-    return by <= GEODEC_SCORES_NTT_CRT ? names[by] : "?";
-}
+GEODEC__NAME(geodec_scores_name, geodec_scores_by, "direct", "ntt-p60", "ntt-crt")
 
 int64_t geodec_scores_length(int64_t dim)
 {

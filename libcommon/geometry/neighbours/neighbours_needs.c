@@ -1,4 +1,4 @@
-#include "neighbours/needs.h"
+#include "neighbours/neighbours_needs.h"
 
 #include "base/clock.h"
 #include "base/extremes_internal.h"

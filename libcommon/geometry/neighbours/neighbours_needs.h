@@ -1,6 +1,6 @@
 /* What geodec_neighbours_search needs. */
-#ifndef GEODEC_NEIGHBOURS_NEEDS_H
-#define GEODEC_NEIGHBOURS_NEEDS_H
+#ifndef GEODEC_NEIGHBOURS_NEIGHBOURS_NEEDS_H
+#define GEODEC_NEIGHBOURS_NEIGHBOURS_NEEDS_H
 
 #include "base/needs.h"
 #include "neighbours/neighbours.h"

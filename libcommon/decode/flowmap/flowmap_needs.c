@@ -1,4 +1,4 @@
-#include "flowmap/needs.h"
+#include "flowmap/flowmap_needs.h"
 
 #include "base/clock.h"
 

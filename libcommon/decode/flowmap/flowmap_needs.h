@@ -1,6 +1,6 @@
 /* What baking a flow map needs. */
-#ifndef GEODEC_FLOWMAP_NEEDS_H
-#define GEODEC_FLOWMAP_NEEDS_H
+#ifndef GEODEC_FLOWMAP_FLOWMAP_NEEDS_H
+#define GEODEC_FLOWMAP_FLOWMAP_NEEDS_H
 
 #include "base/needs.h"
 #include "flowmap/map.h"

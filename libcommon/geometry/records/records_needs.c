@@ -1,4 +1,4 @@
-#include "records/needs.h"
+#include "records/records_needs.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

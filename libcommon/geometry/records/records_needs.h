@@ -1,6 +1,6 @@
 /* What the record store needs. */
-#ifndef GEODEC_RECORDS_NEEDS_H
-#define GEODEC_RECORDS_NEEDS_H
+#ifndef GEODEC_RECORDS_RECORDS_NEEDS_H
+#define GEODEC_RECORDS_RECORDS_NEEDS_H
 
 #include "base/needs.h"
 #include "records/records.h"
