@@ -515,6 +515,7 @@ const char *geodec__model_part_beyond(const geodec_model *m)
     if (c->chunks) return "chunks of attention";
     if (c->value_scale != 0 || c->feed_scale != 0) return "scaled halves";
     if (c->yarn != 0) return "rotations scaled by YaRN";
+    if (c->rope_local_scaled) return "sliding layers with a base of their own, scaled";
     if (c->rope_dim_local != 0 && c->rope_dim_local != c->rope_dim) return "rotations of other widths";
     if (c->gating == GEODEC_GATING_CHOSEN || c->route_raw || c->weighed_input) return "a router of its own";
     if (m->embed_norm.weight || m->positions.data || m->head_bias) return "an entry or a head of its own";

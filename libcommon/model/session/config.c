@@ -151,14 +151,18 @@ static geodec_status read_rope(geodec__keys *k, geodec_model_config *c)
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
     const char *kind = "linear"; /* the format's default */
-    double factor, magnitude, alpha;
+    double factor, magnitude, alpha, local;
     GEODEC_PASS(refuse_sections(k));
     GEODEC_PASS(geodec__key_float(k, "rope.freq_base", 1e12, 10000, &c->rope_base));
     GEODEC_PASS(geodec__key_float(k, "rope.scaling.alpha", 1e6, 0, &alpha));
     if (alpha > 0) c->rope_base *= pow(alpha, c->head_dim / (c->head_dim - 2.0));
-    if (a->rope_base_local > 0)
-        GEODEC_PASS(geodec__key_float(k, "rope.freq_base_swa", 1e12, a->rope_base_local, &c->rope_base_local));
-    if (a->local_unscaled) c->rope_base_local = c->rope_base;
+    if (a->windows != GEODEC__NEVER) {
+        const double otherwise = a->rope_base_local > 0 ? a->rope_base_local : c->rope_base;
+        GEODEC_PASS(geodec__key_float(k, "rope.freq_base_swa", 1e12, otherwise, &local));
+        const bool unscaled = a->rope_base_local > 0 || a->local_unscaled;
+        if (unscaled || local != c->rope_base) c->rope_base_local = local;
+        c->rope_local_scaled = c->rope_base_local > 0 && !unscaled;
+    }
     if (c->rope_base_local > 0)
         GEODEC_PASS(geodec__key_int(k, "rope.dimension_count_swa", 2, c->head_dim, c->rope_dim, &c->rope_dim_local));
     if (a->half_rotated) c->rope_dim = c->rope_dim / 4 * 2;
@@ -176,6 +180,9 @@ static geodec_status read_rope(geodec__keys *k, geodec_model_config *c)
         if (linear || yarn) c->rope_scale = 1 / factor;
     }
     GEODEC_PASS(geodec__key_float(k, "rope.scaling.attn_factor", 1e3, 0, &magnitude));
+    if (yarn && c->rope_local_scaled) /* their ramp would be another one */
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s.rope.freq_base_swa': a base of sliding layers contradicts 'yarn'",
+                    k->path, a->name);
     if (yarn) GEODEC_PASS(read_yarn(k, c, factor, &magnitude));
     if (magnitude != 1) c->rope_magnitude = (float)magnitude;
     if (a->divisors == GEODEC__DIVISORS_TWO)

@@ -138,6 +138,38 @@ Test(model_arch, rotations)
     geodec_model_close(m);
 }
 
+/* The base of the sliding layers is a key of every architecture with windows; they are scaled as the others are, unless
+ * the row says otherwise. */
+Test(model_arch, base_of_sliding_layers)
+{
+    geodec_err err = {0};
+    synthetic s = *family_named("gemma2");
+    s.rope_base_swa = 300;
+    s.rope_factor = 4;
+    s.attn_factor = 1.25f;
+    geodec_model *m = opened_model(&s), *none = NULL;
+    const double dim = m->config.rope_dim;
+    cr_assert(m->layer[0].rope == 1 && m->layer[1].rope == 0 && m->config.rope_local_scaled);
+    cr_assert_float_eq(geodec__rope_step(m, 256, 0, 2), pow(10000, -4 / dim) / 4, 1e-15);
+    cr_assert_float_eq(geodec__rope_step(m, 256, 1, 2), pow(300, -4 / dim) / 4, 1e-15);
+    geodec_session *session = opened_session(m, (geodec_session_options){.n_ctx = 8});
+    int32_t token = 5;
+    test_ok(geodec_forward(session, &(geodec_batch){.n = 1, .token = &token}, NULL, NULL, &err), &err);
+    cr_assert(session->cosine[0] == 1.25f && session->cosine[session->rope_rows * m->config.rope_dim / 2] == 1.25f);
+    geodec_session_destroy(session);
+    geodec_model_close(m);
+    s.rope_base_swa = 10000; /* the others' */
+    m = opened_model(&s);
+    cr_assert(m->layer[0].rope == 0 && m->config.rope_base_local == 0);
+    geodec_model_close(m);
+    s.rope_base_swa = 300;
+    s.rope_type = "yarn";
+    const char *path = test_tmp("yarn.gguf");
+    test_ok(synthetic_write(path, &s, &err), &err);
+    cr_assert_eq(geodec_model_open(path, &none, &err), GEODEC_UNSUPPORTED);
+    geodec_err_clear(&err);
+}
+
 Test(model_arch, experts)
 {
     synthetic s = *family_named("olmoe");
