@@ -26,7 +26,8 @@ typedef enum geodec__divisors {
 typedef enum geodec__rotated {
     GEODEC__ROTATED_ALL,
     GEODEC__ROTATED_NONE,
-    GEODEC__ROTATED_SLIDING,    /* and leading dense layers */
+    GEODEC__ROTATED_SLIDING,
+    GEODEC__ROTATED_DENSE,      /* those that slide, and leading dense layers */
     GEODEC__ROTATED_BUT_FOURTH, /* not i with i % 4 = 3 */
     GEODEC__ROTATED_BUT_FIRST,  /* not i with i % 4 = 0 */
 } geodec__rotated;

@@ -118,7 +118,9 @@ static geodec_status read_windows(geodec__keys *k, geodec_model_config *c)
         c->window_period = -1;
         return GEODEC_OK;
     }
-    return geodec__key_int(k, pattern, 0, GEODEC__MAX_LAYERS, a->window_period, &c->window_period);
+    GEODEC_PASS(geodec__key_int(k, pattern, 0, GEODEC__MAX_LAYERS, a->window_period, &c->window_period));
+    if (a->window_period == 1) c->window_period = c->window_period == 0; /* one flag for all layers, no period */
+    return GEODEC_OK;
 }
 
 /* The ramp of YaRN (Peng et al. 2023): pairs of fewer than one turn in the original context are scaled, those of more
@@ -487,7 +489,9 @@ static bool rotates(const geodec__arch *a, const geodec_model_config *c, const g
     case GEODEC__ROTATED_NONE:
         return false;
     case GEODEC__ROTATED_SLIDING:
-        return l->window > 0 || i < c->n_dense || (a->layers_of_windows > 0 && a->layers_of_windows != c->n_layer);
+        return l->window > 0 || (a->layers_of_windows > 0 && a->layers_of_windows != c->n_layer);
+    case GEODEC__ROTATED_DENSE:
+        return l->window > 0 || i < c->n_dense;
     case GEODEC__ROTATED_BUT_FOURTH:
         return i % 4 != 3;
     case GEODEC__ROTATED_BUT_FIRST:

@@ -170,6 +170,30 @@ Test(model_arch, base_of_sliding_layers)
     geodec_err_clear(&err);
 }
 
+/* A pattern that is one number is a flag for all layers where the rows of files have a flag for each. Dense layers that
+ * do not slide rotate in Cohere 2 only. */
+Test(model_arch, flags_and_dense_layers)
+{
+    synthetic s = *family_named("dots1");
+    s.n_layer = 4;
+    s.window = 5;
+    s.arch = "exaone-moe";
+    s.qk_norm = true;
+    s.n_dense = 2;
+    s.window_pattern = 2;
+    geodec_model *m = opened_model(&s);
+    for (int32_t i = 0; i < 4; i++) cr_assert_eq(m->layer[i].rope, i % 2 == 0 ? 0 : -1);
+    geodec_model_close(m);
+    s.arch = "mimo2";
+    s.qk_norm = false;
+    s.n_shared = s.d_ff_shared = 0;
+    for (s.window_pattern = 1; s.window_pattern < 3; s.window_pattern++) {
+        m = opened_model(&s);
+        windows_are(m, (int32_t[]){5, 5, 5, 5});
+        geodec_model_close(m);
+    }
+}
+
 Test(model_arch, experts)
 {
     synthetic s = *family_named("olmoe");
