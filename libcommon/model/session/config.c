@@ -341,9 +341,12 @@ static geodec_status read_experts(geodec__keys *k, geodec_model_config *c)
         return GEODEC_OK;
     }
     GEODEC_PASS(geodec__key_int(k, "expert_used_count", 1, c->n_expert, -1, &c->n_expert_used));
-    const bool own = !a->dense_width && (geodec__key_has(k, "expert_feed_forward_length") || a->expert_width);
+    const bool has = geodec__key_has(k, "expert_feed_forward_length"),
+               own = !a->dense_width && (has || a->expert_width);
     GEODEC_PASS(geodec__key_int(k, own ? "expert_feed_forward_length" : "feed_forward_length", 1, GEODEC__MAX_FF, -1,
                                 &c->d_ff));
+    if (a->expert_share && !has) c->d_ff /= c->n_expert_used;
+    if (c->d_ff < 1) GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': experts of no width", k->path, k->name);
     GEODEC_PASS(read_gating(k, c));
     GEODEC_PASS(read_dense_parts(k, c));
     return GEODEC_OK;

@@ -194,6 +194,28 @@ Test(model_arch, flags_and_dense_layers)
     }
 }
 
+/* The key that gives the width of an expert, where it is read, and what stands for it. */
+Test(model_arch, width_of_experts)
+{
+    synthetic s = *family_named("qwen2moe");
+    s.d_ff_dense = s.n_expert_used * s.d_ff; /* feed_forward_length */
+    s.skip = "qwen2moe.expert_feed_forward_length";
+    geodec_model *m = opened_model(&s);
+    cr_assert_eq(m->config.d_ff, s.d_ff);
+    geodec_model_close(m);
+    s = *family_named("minimax-m2");
+    s.skip = "minimax-m2.expert_feed_forward_length";
+    m = opened_model(&s);
+    cr_assert_eq(m->config.d_ff, s.d_ff);
+    geodec_model_close(m);
+    s = *family_named("mixtral");
+    s.number_key = "llama.expert_feed_forward_length";
+    s.number_value = s.d_ff + 1;
+    m = opened_model(&s);
+    cr_assert_eq(m->config.d_ff, s.d_ff);
+    geodec_model_close(m);
+}
+
 Test(model_arch, experts)
 {
     synthetic s = *family_named("olmoe");
