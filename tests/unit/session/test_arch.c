@@ -170,6 +170,19 @@ Test(model_arch, base_of_sliding_layers)
     geodec_err_clear(&err);
 }
 
+/* A file may have a divisor for each pair of the head though a part of them rotates (Step 3.5 Flash). */
+Test(model_arch, divisors_of_pairs_that_do_not_rotate)
+{
+    synthetic s = {.n_layer = 1, .d_model = 8, .n_head = 2, .n_kv_head = 1, .d_ff = 16, .n_vocab = 300, .n_ctx = 64};
+    s.head_dim = 16;
+    s.rope_dim = 8;
+    s.extra = "rope_freqs.weight"; /* of d_model numbers */
+    geodec_model *m = opened_model(&s);
+    for (int i = 0; i < 4; i++)
+        cr_assert_float_eq(geodec__rope_step(m, 64, 0, i) * (double)m->rope_divisor[0][i], pow(10000, -i / 4.0), 1e-15);
+    geodec_model_close(m);
+}
+
 /* A pattern that is one number is a flag for all layers where the rows of files have a flag for each. Dense layers that
  * do not slide rotate in Cohere 2 only. */
 Test(model_arch, flags_and_dense_layers)
