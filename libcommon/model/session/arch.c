@@ -17,6 +17,7 @@ static const geodec__arch table[] = {
      .models = "Qwen 2, 2.5",
      .differs = "biases on query, key and value",
      .must = "attn_q.bias",
+     .may = "/output.bias",
      .head = GEODEC__MAYBE},
     {.name = "qwen3",
      .models = "Qwen 3",

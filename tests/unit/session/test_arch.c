@@ -229,6 +229,16 @@ Test(model_arch, width_of_experts)
     geodec_model_close(m);
 }
 
+Test(model_arch, bias_of_the_logits)
+{
+    synthetic s = *family_named("qwen2");
+    s.d_model = s.n_vocab = 320;
+    s.extra = "output.bias"; /* of d_model numbers */
+    geodec_model *m = opened_model(&s);
+    cr_assert(m->head_bias);
+    geodec_model_close(m);
+}
+
 Test(model_arch, experts)
 {
     synthetic s = *family_named("olmoe");
