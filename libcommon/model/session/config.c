@@ -412,6 +412,8 @@ static geodec_status refuse_features(geodec__keys *k, const geodec_model_config 
         {false, {0, 1}, "moe_every_n_layers"},
         {false, {0, 1}, "num_loops"},
         {false, {1, 1}, "attention.causal"},
+        {false, {-1, c->yarn}, "rope.scaling.yarn_ext_factor"},
+        {false, {1, 1}, "rope.scaling.yarn_attn_factor"},
         {a->parallel != GEODEC__SEQUENTIAL, {0, 0}, "use_parallel_residual"},
         {a->clamped, {0, 0}, "attention.clamp_kqv"},
         {a->windows != GEODEC__NEVER, {0, 0}, "attention.sliding_window"},
