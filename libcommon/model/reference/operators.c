@@ -103,10 +103,11 @@ geodec_status geodec__reference_angles_create(const geodec_model_config *c, int 
     const int64_t dim = geodec__rope_dim(c, table);
     geodec__ref_angles a = {.n = n, .pairs = dim / 2};
     const double base = table == 1 ? c->rope_base_local : c->rope_base;
-    const double magnitude = table == 0 && c->rope_magnitude != 0 ? (double)c->rope_magnitude : 1;
+    const bool scaled = table == 0 || c->rope_local_scaled;
+    const double magnitude = scaled && c->rope_magnitude != 0 ? (double)c->rope_magnitude : 1;
     GEODEC_NEW_EACH(n * a.pairs, a.cosine, a.sine);
     for (int64_t i = 0; i < a.pairs; i++) {
-        double step = (table == 0 ? frequency_scale(c, i) : 1) * pow(base, -2.0 * (double)i / (double)dim);
+        double step = (scaled ? frequency_scale(c, i) : 1) * pow(base, -2.0 * (double)i / (double)dim);
         if (divisor) step /= (double)divisor[i];
         for (int64_t p = 0; p < n; p++) {
             a.cosine[p * a.pairs + i] = magnitude * cos((double)p * step);

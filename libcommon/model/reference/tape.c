@@ -130,7 +130,9 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
         BUFFER(member.out, n *t.member.used *d);                                                                       \
     } while (0)
     GEODEC_TRY(geodec__reference_angles_create(c, 0, r->divisor, n, &t.angles[0], err));
-    if (p.local_rope) GEODEC_TRY(geodec__reference_angles_create(c, 1, NULL, n, &t.angles[1], err));
+    if (p.local_rope)
+        GEODEC_TRY(
+            geodec__reference_angles_create(c, 1, c->rope_local_scaled ? r->divisor : NULL, n, &t.angles[1], err));
     BUFFER(x, n * d);
     BUFFER(z, n * d);
     if (p.qk_norm) {

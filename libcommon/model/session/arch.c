@@ -10,12 +10,14 @@ static const geodec__arch table[] = {
                 "in every layer",
      .adjacent_pairs = true,
      .experts = GEODEC__MAYBE,
+     .dense_width = true,
      .head = GEODEC__MAYBE,
      .windows = GEODEC__MAYBE},
     {.name = "qwen2",
      .models = "Qwen 2, 2.5",
      .differs = "biases on query, key and value",
      .must = "attn_q.bias",
+     .may = "/output.bias",
      .head = GEODEC__MAYBE},
     {.name = "qwen3",
      .models = "Qwen 3",
@@ -38,6 +40,7 @@ static const geodec__arch table[] = {
      .differs = "as granite",
      .adjacent_pairs = true,
      .experts = GEODEC__MAYBE,
+     .dense_width = true,
      .head = GEODEC__MAYBE,
      .shared = GEODEC__SHARED_COUNT,
      .scales = true,
@@ -293,6 +296,7 @@ static const geodec__arch table[] = {
          "experts, weights renormalised, and a shared network",
      .adjacent_pairs = true,
      .experts = GEODEC__MAYBE,
+     .dense_width = true,
      .head = GEODEC__MAYBE,
      .shared = GEODEC__SHARED_COUNT,
      .scales = true,
@@ -346,6 +350,7 @@ static const geodec__arch table[] = {
      .differs = "as granite; scales that the file does not state follow width and depth",
      .adjacent_pairs = true,
      .experts = GEODEC__MAYBE,
+     .dense_width = true,
      .head = GEODEC__MAYBE,
      .fixed_weights = true,
      .fixed_gating = true,
@@ -597,6 +602,7 @@ const char *geodec__model_part_beyond(const geodec_model *m)
     if (c->chunks) return "chunks of attention";
     if (c->value_scale != 0 || c->feed_scale != 0) return "scaled halves";
     if (c->yarn != 0) return "rotations scaled by YaRN";
+    if (c->rope_local_scaled) return "sliding layers with a base of their own, scaled";
     if (c->rope_dim_local != 0 && c->rope_dim_local != c->rope_dim) return "rotations of other widths";
     if (c->gating == GEODEC_GATING_CHOSEN || c->route_raw || c->weighed_input) return "a router of its own";
     if (c->d_ff_adjugate > 0) return "adjugate experts";

@@ -26,7 +26,8 @@ typedef enum geodec__divisors {
 typedef enum geodec__rotated {
     GEODEC__ROTATED_ALL,
     GEODEC__ROTATED_NONE,
-    GEODEC__ROTATED_SLIDING,    /* and leading dense layers */
+    GEODEC__ROTATED_SLIDING,
+    GEODEC__ROTATED_DENSE,      /* those that slide, and leading dense layers */
     GEODEC__ROTATED_BUT_FOURTH, /* not i with i % 4 = 3 */
     GEODEC__ROTATED_BUT_FIRST,  /* not i with i % 4 = 0 */
 } geodec__rotated;
@@ -130,6 +131,7 @@ typedef struct geodec__arch {
     bool full_qkv;      /* attn_qkv has as many rows for keys and values as for queries (qwen) */
     bool rms_by_key;    /* RMS norms if attention.layer_norm_rms_epsilon is there and not 0 (cohere2moe) */
     bool expert_width;  /* expert_feed_forward_length is required */
+    bool expert_share;  /* without that key the experts of a row share feed_forward_length */
     bool dense_width;   /* experts have feed_forward_length, whatever that key says */
     bool keep_weights;  /* the chosen experts' weights are not renormalised, unless a key says so */
     bool fixed_weights; /* whatever the keys say */

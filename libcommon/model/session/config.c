@@ -142,7 +142,9 @@ static geodec_status read_windows(geodec__keys *k, geodec_model_config *c)
         c->window_period = -1;
         return GEODEC_OK;
     }
-    return geodec__key_int(k, pattern, 0, GEODEC__MAX_LAYERS, a->window_period, &c->window_period);
+    GEODEC_PASS(geodec__key_int(k, pattern, 0, GEODEC__MAX_LAYERS, a->window_period, &c->window_period));
+    if (a->window_period == 1) c->window_period = c->window_period == 0; /* one flag for all layers, no period */
+    return GEODEC_OK;
 }
 
 /* The ramp of YaRN (Peng et al. 2023): pairs of fewer than one turn in the original context are scaled, those of more
@@ -174,15 +176,19 @@ static geodec_status read_rope(geodec__keys *k, geodec_model_config *c)
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
     const char *kind = "linear"; /* the format's default */
-    double factor, magnitude, alpha, many;
+    double factor, magnitude, alpha, many, local;
     const bool scaled = a->latent == GEODEC__LATENT_SCALED || a->latent == GEODEC__LATENT_EVEN;
     GEODEC_PASS(refuse_sections(k));
     GEODEC_PASS(geodec__key_float(k, "rope.freq_base", 1e12, 10000, &c->rope_base));
     GEODEC_PASS(geodec__key_float(k, "rope.scaling.alpha", 1e6, 0, &alpha));
     if (alpha > 0) c->rope_base *= pow(alpha, c->head_dim / (c->head_dim - 2.0));
-    if (a->rope_base_local > 0)
-        GEODEC_PASS(geodec__key_float(k, "rope.freq_base_swa", 1e12, a->rope_base_local, &c->rope_base_local));
-    if (a->local_unscaled) c->rope_base_local = c->rope_base;
+    if (a->windows != GEODEC__NEVER) {
+        const double otherwise = a->rope_base_local > 0 ? a->rope_base_local : c->rope_base;
+        GEODEC_PASS(geodec__key_float(k, "rope.freq_base_swa", 1e12, otherwise, &local));
+        const bool unscaled = a->rope_base_local > 0 || a->local_unscaled;
+        if (unscaled || local != c->rope_base) c->rope_base_local = local;
+        c->rope_local_scaled = c->rope_base_local > 0 && !unscaled;
+    }
     if (c->rope_base_local > 0)
         GEODEC_PASS(geodec__key_int(k, "rope.dimension_count_swa", 2, c->head_dim, c->rope_dim, &c->rope_dim_local));
     if (a->half_rotated) c->rope_dim = c->rope_dim / 4 * 2;
@@ -200,6 +206,9 @@ static geodec_status read_rope(geodec__keys *k, geodec_model_config *c)
         if (linear || yarn) c->rope_scale = 1 / factor;
     }
     GEODEC_PASS(geodec__key_float(k, "rope.scaling.attn_factor", 1e3, 0, &magnitude));
+    if (yarn && c->rope_local_scaled) /* their ramp would be another one */
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s.rope.freq_base_swa': a base of sliding layers contradicts 'yarn'",
+                    k->path, a->name);
     const double given = magnitude > 0 ? magnitude : 1;
     GEODEC_PASS(geodec__key_float(k, "rope.scaling.yarn_log_multiplier", 1e6, 0, &many));
     if (scaled) many *= 10; /* converters write a tenth for these */
@@ -392,9 +401,12 @@ static geodec_status read_experts(geodec__keys *k, geodec_model_config *c)
         return GEODEC_OK;
     }
     GEODEC_PASS(geodec__key_int(k, "expert_used_count", 1, c->n_expert, -1, &c->n_expert_used));
-    const bool own = !a->dense_width && (geodec__key_has(k, "expert_feed_forward_length") || a->expert_width);
+    const bool has = geodec__key_has(k, "expert_feed_forward_length"),
+               own = !a->dense_width && (has || a->expert_width);
     GEODEC_PASS(geodec__key_int(k, own ? "expert_feed_forward_length" : "feed_forward_length", 1, GEODEC__MAX_FF, -1,
                                 &c->d_ff));
+    if (a->expert_share && !has) c->d_ff /= c->n_expert_used;
+    if (c->d_ff < 1) GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': experts of no width", k->path, k->name);
     GEODEC_PASS(read_gating(k, c));
     GEODEC_PASS(read_adjugate(k, c));
     GEODEC_PASS(read_dense_parts(k, c));
@@ -461,6 +473,8 @@ static geodec_status refuse_features(geodec__keys *k, const geodec_model_config 
         {false, {0, 1}, "moe_every_n_layers"},
         {false, {0, 1}, "num_loops"},
         {false, {1, 1}, "attention.causal"},
+        {false, {-1, c->yarn}, "rope.scaling.yarn_ext_factor"},
+        {c->yarn != 0, {1, 1}, "rope.scaling.yarn_attn_factor"}, /* YaRN has its own */
         {a->parallel != GEODEC__SEQUENTIAL, {0, 0}, "use_parallel_residual"},
         {a->clamped, {0, 0}, "attention.clamp_kqv"},
         {a->windows != GEODEC__NEVER, {0, 0}, "attention.sliding_window"},
@@ -601,7 +615,9 @@ static bool rotates(const geodec__arch *a, const geodec_model_config *c, const g
     case GEODEC__ROTATED_NONE:
         return false;
     case GEODEC__ROTATED_SLIDING:
-        return l->window > 0 || i < c->n_dense || (a->layers_of_windows > 0 && a->layers_of_windows != c->n_layer);
+        return l->window > 0 || (a->layers_of_windows > 0 && a->layers_of_windows != c->n_layer);
+    case GEODEC__ROTATED_DENSE:
+        return l->window > 0 || i < c->n_dense;
     case GEODEC__ROTATED_BUT_FOURTH:
         return i % 4 != 3;
     case GEODEC__ROTATED_BUT_FIRST:

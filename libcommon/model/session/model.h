@@ -50,6 +50,7 @@ typedef struct geodec_model_config {
     geodec_activation activation; /* of the gated feed-forward */
     double rope_base_local;       /* base of angle table 1 (gemma3's sliding layers) */
     int32_t rope_dim_local;       /* dimensions that it rotates; 0: rope_dim */
+    bool rope_local_scaled;       /* scale, divisors and magnitude are for that table too */
     double rope_scale;            /* every frequency is multiplied by it (linear scaling: 1 / factor); 0 = 1 */
     float rope_magnitude;         /* cosines and sines are multiplied by it (long-rope); 0 = 1 */
     int32_t rope_n_ctx_original;  /* sessions longer than this use rope_divisor[1] (long-rope); 0 = never */

@@ -85,6 +85,7 @@ static void print_additions(FILE *out, const geodec_model_config *k)
     } numbers[] = {
         {"rope_base_sliding", k->rope_base_local},
         {"rope_dim_sliding", k->rope_dim_local},
+        {"rope_scaled_sliding", k->rope_local_scaled},
         {"rope_scale", k->rope_scale},
         {"rope_magnitude", (double)k->rope_magnitude},
         {"rope_context_original", k->rope_n_ctx_original},

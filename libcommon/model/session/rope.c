@@ -11,13 +11,13 @@ int32_t geodec__rope_dim(const geodec_model_config *c, int32_t table)
 }
 
 /* Angle of pair i per position in table t: base^(-2i/dim), scaled (in the ramp of YaRN by parts) and divided as the
- * file says; the sliding layers' table (1) has neither factor. */
+ * file says; the sliding layers' table (1) has neither factor, unless it is scaled like the other. */
 double geodec__rope_step(const geodec_model *m, int32_t n_ctx, int32_t t, int64_t i)
 {
     const geodec_model_config *c = &m->config;
     const double base = t == 0 ? c->rope_base : c->rope_base_local;
     double step = pow(base, -2.0 * (double)i / (double)geodec__rope_dim(c, t));
-    if (t > 0) return step;
+    if (t > 0 && !c->rope_local_scaled) return step;
     if (c->rope_scale > 0) step *= geodec__rope_scale_of(c, i);
     const float *divisor =
         m->rope_divisor[c->rope_n_ctx_original > 0 && n_ctx > c->rope_n_ctx_original && m->rope_divisor[1] ? 1 : 0];
@@ -60,7 +60,7 @@ void geodec__rope_reach(geodec_session *s, int32_t begin, int32_t end)
     for (; s->rope_end < end; s->rope_end++)
         for (int64_t k = 0; k < tables * pairs; k++) {
             const int64_t at = row_of(s, k / pairs, s->rope_end) + k % pairs;
-            const double size = k < pairs ? magnitude : 1;
+            const double size = k < pairs || c->rope_local_scaled ? magnitude : 1;
             s->cosine[at] = (float)(size * cos((double)s->rope_end * s->rope_step[k]));
             s->sine[at] = (float)(size * sin((double)s->rope_end * s->rope_step[k]));
         }

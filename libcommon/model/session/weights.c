@@ -489,7 +489,10 @@ static geodec_status bind_divisors(geodec__binder *b, geodec_model *m)
             b->arch->divisors == GEODEC__DIVISORS_TWO && geodec_gguf_find(b->g, names[GEODEC__DIVISORS_TWO][1 - i])
                 ? GEODEC__ALWAYS
                 : GEODEC__MAYBE;
-        GEODEC_PASS(geodec__bind_vector(b, p, -1, names[b->arch->divisors][i], pairs, &m->rope_divisor[i]));
+        const geodec_gguf_tensor *t = geodec_gguf_find(b->g, names[b->arch->divisors][i]);
+        const int64_t most = m->config.head_dim / 2,
+                      n = t && t->dim[0] > pairs && t->dim[0] <= most ? t->dim[0] : pairs;
+        GEODEC_PASS(geodec__bind_vector(b, p, -1, names[b->arch->divisors][i], n, &m->rope_divisor[i]));
         for (int64_t k = 0; m->rope_divisor[i] && k < pairs; k++)
             if (!(m->rope_divisor[i][k] > 0))
                 GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': divisor %lld is not positive", b->name, (long long)k);

@@ -60,7 +60,9 @@ static double *session_rows(const geodec_model *m, const int32_t *token, int32_t
     cr_assert_leq(layers, MOST_LAYERS);
     for (int32_t i = 0; i <= layers; i++) layer[i] = i;
     const geodec_capture capture = {layers + 1, layer, out + logits};
-    test_ok(geodec_session_create(m, &(geodec_session_options){.kv = GEODEC_KV_F32, .n_ctx = n}, &s, &err), &err);
+    test_ok(
+        geodec_session_create(m, &(geodec_session_options){.kv = GEODEC_KV_F32, .n_ctx = n, .max_batch = n}, &s, &err),
+        &err);
     test_ok(geodec_forward(s, &(geodec_batch){.n = n, .token = token}, out, &capture, &err), &err);
     for (int64_t i = 0; i < logits + states; i++) wide[i] = (double)out[i];
     geodec_session_destroy(s);

@@ -138,6 +138,107 @@ Test(model_arch, rotations)
     geodec_model_close(m);
 }
 
+/* The base of the sliding layers is a key of every architecture with windows; they are scaled as the others are, unless
+ * the row says otherwise. */
+Test(model_arch, base_of_sliding_layers)
+{
+    geodec_err err = {0};
+    synthetic s = *family_named("gemma2");
+    s.rope_base_swa = 300;
+    s.rope_factor = 4;
+    s.attn_factor = 1.25f;
+    geodec_model *m = opened_model(&s), *none = NULL;
+    const double dim = m->config.rope_dim;
+    cr_assert(m->layer[0].rope == 1 && m->layer[1].rope == 0 && m->config.rope_local_scaled);
+    cr_assert_float_eq(geodec__rope_step(m, 256, 0, 2), pow(10000, -4 / dim) / 4, 1e-15);
+    cr_assert_float_eq(geodec__rope_step(m, 256, 1, 2), pow(300, -4 / dim) / 4, 1e-15);
+    geodec_session *session = opened_session(m, (geodec_session_options){.n_ctx = 8});
+    int32_t token = 5;
+    test_ok(geodec_forward(session, &(geodec_batch){.n = 1, .token = &token}, NULL, NULL, &err), &err);
+    cr_assert(session->cosine[0] == 1.25f && session->cosine[session->rope_rows * m->config.rope_dim / 2] == 1.25f);
+    geodec_session_destroy(session);
+    geodec_model_close(m);
+    s.rope_base_swa = 10000; /* the others' */
+    m = opened_model(&s);
+    cr_assert(m->layer[0].rope == 0 && m->config.rope_base_local == 0);
+    geodec_model_close(m);
+    s.rope_base_swa = 300;
+    s.rope_type = "yarn";
+    const char *path = test_tmp("yarn.gguf");
+    test_ok(synthetic_write(path, &s, &err), &err);
+    cr_assert_eq(geodec_model_open(path, &none, &err), GEODEC_UNSUPPORTED);
+    geodec_err_clear(&err);
+}
+
+/* A file may have a divisor for each pair of the head though a part of them rotates (Step 3.5 Flash). */
+Test(model_arch, divisors_of_pairs_that_do_not_rotate)
+{
+    synthetic s = {.n_layer = 1, .d_model = 8, .n_head = 2, .n_kv_head = 1, .d_ff = 16, .n_vocab = 300, .n_ctx = 64};
+    s.head_dim = 16;
+    s.rope_dim = 8;
+    s.extra = "rope_freqs.weight"; /* of d_model numbers */
+    geodec_model *m = opened_model(&s);
+    for (int i = 0; i < 4; i++)
+        cr_assert_float_eq(geodec__rope_step(m, 64, 0, i) * (double)m->rope_divisor[0][i], pow(10000, -i / 4.0), 1e-15);
+    geodec_model_close(m);
+}
+
+/* A pattern that is one number is a flag for all layers where the rows of files have a flag for each. Dense layers that
+ * do not slide rotate in Cohere 2 only. */
+Test(model_arch, flags_and_dense_layers)
+{
+    synthetic s = *family_named("dots1");
+    s.n_layer = 4;
+    s.window = 5;
+    s.arch = "exaone-moe";
+    s.qk_norm = true;
+    s.n_dense = 2;
+    s.window_pattern = 2;
+    geodec_model *m = opened_model(&s);
+    for (int32_t i = 0; i < 4; i++) cr_assert_eq(m->layer[i].rope, i % 2 == 0 ? 0 : -1);
+    geodec_model_close(m);
+    s.arch = "mimo2";
+    s.qk_norm = false;
+    s.n_shared = s.d_ff_shared = 0;
+    for (s.window_pattern = 1; s.window_pattern < 3; s.window_pattern++) {
+        m = opened_model(&s);
+        windows_are(m, (int32_t[]){5, 5, 5, 5});
+        geodec_model_close(m);
+    }
+}
+
+/* The key that gives the width of an expert, where it is read, and what stands for it. */
+Test(model_arch, width_of_experts)
+{
+    synthetic s = *family_named("qwen2moe");
+    s.d_ff_dense = s.n_expert_used * s.d_ff; /* feed_forward_length */
+    s.skip = "qwen2moe.expert_feed_forward_length";
+    geodec_model *m = opened_model(&s);
+    cr_assert_eq(m->config.d_ff, s.d_ff);
+    geodec_model_close(m);
+    s = *family_named("minimax-m2");
+    s.skip = "minimax-m2.expert_feed_forward_length";
+    m = opened_model(&s);
+    cr_assert_eq(m->config.d_ff, s.d_ff);
+    geodec_model_close(m);
+    s = *family_named("mixtral");
+    s.number_key = "llama.expert_feed_forward_length";
+    s.number_value = s.d_ff + 1;
+    m = opened_model(&s);
+    cr_assert_eq(m->config.d_ff, s.d_ff);
+    geodec_model_close(m);
+}
+
+Test(model_arch, bias_of_the_logits)
+{
+    synthetic s = *family_named("qwen2");
+    s.d_model = s.n_vocab = 320;
+    s.extra = "output.bias"; /* of d_model numbers */
+    geodec_model *m = opened_model(&s);
+    cr_assert(m->head_bias);
+    geodec_model_close(m);
+}
+
 Test(model_arch, experts)
 {
     synthetic s = *family_named("olmoe");
@@ -162,18 +263,19 @@ Test(model_arch, experts)
 /* A key that would change the function and is not read (Step 3.5 Flash clamps experts of its last layers). */
 Test(model_arch, keys_that_are_not_read)
 {
-    static const char *const keys[] = {"llama.swiglu_clamp_exp", "llama.swiglu_clamp_shexp"};
+    static const char *const keys[] = {"llama.swiglu_clamp_exp", "llama.swiglu_clamp_shexp",
+                                       "llama.rope.scaling.yarn_ext_factor"};
+    enum { KEYS = sizeof keys / sizeof *keys };
     const char *path = test_tmp("keys.gguf");
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 4 * KEYS; i++) {
         geodec_err err = {0};
         geodec_model *m = NULL;
         synthetic s = *family_named("mixtral");
-        s.number_key = keys[i & 1];
-        s.number_of_layers = i & 2;
-        s.number_value = i & 4 ? 7 : 0;
+        const char *key = s.number_key = keys[i / 4];
+        s.number_of_layers = i & 1;
+        s.number_value = i & 2 ? 7 : 0;
         test_ok(synthetic_write(path, &s, &err), &err);
-        cr_expect_eq(geodec_model_open(path, &m, &err), i & 4 ? GEODEC_UNSUPPORTED : GEODEC_OK, "%s, %d", keys[i & 1],
-                     i);
+        cr_expect_eq(geodec_model_open(path, &m, &err), i & 2 ? GEODEC_UNSUPPORTED : GEODEC_OK, "%s, %d", key, i);
         geodec_err_clear(&err);
         geodec_model_close(m);
     }
