@@ -74,6 +74,12 @@ static geodec_status refuse_sections(geodec__keys *k)
     return GEODEC_OK;
 }
 
+/* A soft-cap, of which 0 says that there is none. */
+static geodec_status read_cap(geodec__keys *k, const char *suffix, float otherwise, float *cap)
+{
+    return geodec__key_float32(k, suffix, 1e6, geodec__key_has(k, suffix) ? 0 : otherwise, cap);
+}
+
 /* Factor of the scores, soft-cap, clamp, ALiBi. */
 static geodec_status read_scores(geodec__keys *k, geodec_model_config *c)
 {
@@ -87,8 +93,7 @@ static geodec_status read_scores(geodec__keys *k, geodec_model_config *c)
     if (a->scale_by_width) c->attn_scale = 1.0 / c->head_dim;
     if (c->attn_scale == 0 && a->layers_of_wide_scale == c->n_layer)
         c->attn_scale = 1 / sqrt((double)(c->d_model / c->n_head));
-    if (a->capped_attention)
-        GEODEC_PASS(geodec__key_float32(k, "attn_logit_softcapping", 1e6, a->attn_softcap, &c->attn_softcap));
+    if (a->capped_attention) GEODEC_PASS(read_cap(k, "attn_logit_softcapping", a->attn_softcap, &c->attn_softcap));
     if (a->clamped) GEODEC_PASS(geodec__key_float32(k, "attention.clamp_kqv", 1e6, 0, &c->qkv_clamp));
     if (a->layers_of_alibi == 0 || a->layers_of_alibi == c->n_layer) c->alibi = a->alibi;
     if (c->alibi < 0) GEODEC_PASS(geodec__key_float32(k, "attention.max_alibi_bias", 64, 0, &c->alibi));
@@ -433,8 +438,7 @@ static geodec_status read_scales(geodec__keys *k, geodec_model_config *c)
     }
     for (int i = 0; i < 3; i++)
         if (*all[i] == 1) *all[i] = 0;
-    if (a->capped_logits)
-        GEODEC_PASS(geodec__key_float32(k, "final_logit_softcapping", 1e6, a->final_softcap, &c->final_softcap));
+    if (a->capped_logits) GEODEC_PASS(read_cap(k, "final_logit_softcapping", a->final_softcap, &c->final_softcap));
     return GEODEC_OK;
 }
 
