@@ -28,6 +28,7 @@ static const geodec__arch table[] = {
      .models = "Granite 3 with experts",
      .differs = "as granite",
      .adjacent_pairs = true,
+     .rotated = GEODEC__ROTATED_TRAINED,
      .experts = GEODEC__MAYBE,
      .dense_width = true,
      .head = GEODEC__MAYBE,
@@ -247,6 +248,7 @@ static const geodec__arch table[] = {
          "`residual_scale` times what each half of a layer adds, logits divided by `logit_scale`; optional "
          "experts, weights renormalised, and a shared network",
      .adjacent_pairs = true,
+     .rotated = GEODEC__ROTATED_TRAINED,
      .experts = GEODEC__MAYBE,
      .dense_width = true,
      .head = GEODEC__MAYBE,

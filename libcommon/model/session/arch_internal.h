@@ -25,6 +25,7 @@ typedef enum geodec__divisors {
 /* Layers that rotate queries and keys. */
 typedef enum geodec__rotated {
     GEODEC__ROTATED_ALL,
+    GEODEC__ROTATED_TRAINED, /* all, or none if rope.scaling.finetuned is false (granite) */
     GEODEC__ROTATED_NONE,
     GEODEC__ROTATED_SLIDING,
     GEODEC__ROTATED_DENSE,      /* those that slide, and leading dense layers */

@@ -490,6 +490,7 @@ static bool rotates(const geodec__arch *a, const geodec_model_config *c, const g
 {
     switch (a->rotated) {
     case GEODEC__ROTATED_ALL:
+    case GEODEC__ROTATED_TRAINED:
         return a->layers_of_rotation == 0 || a->layers_of_rotation == c->n_layer;
     case GEODEC__ROTATED_NONE:
         return false;
@@ -519,7 +520,7 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
         slides[i] = c->window_period == 0 ||
                     (a->global_first ? i % c->window_period != 0 : i % c->window_period < c->window_period - 1);
     if (c->activation == GEODEC_XIELU) GEODEC_PASS(read_xielu(&k, c->n_layer, layer));
-    if (a->scale_key && geodec__key_has(&k, "rope.scaling.finetuned"))
+    if (a->rotated == GEODEC__ROTATED_TRAINED && geodec__key_has(&k, "rope.scaling.finetuned"))
         GEODEC_PASS(geodec_gguf_get_bool(g, k.name, &trained, err));
     const bool hybrid = a->mixer != GEODEC__MIXER_NONE; /* what a layer has is said by its tensors */
     const int64_t least = hybrid ? 0 : 1, must = hybrid ? 0 : -1;
