@@ -219,6 +219,7 @@ static const geodec__arch table[] = {
          "rotates adjacent pairs of a part of each head; norms after both blocks; gate and up in `ffn_up`; blocks "
          "that predict further tokens are not read",
      .must = "post_attention_norm post_ffw_norm",
+     .section_halves = true,
      .adjacent_pairs = true,
      .next_tokens = true,
      .head = GEODEC__MAYBE},

@@ -35,7 +35,7 @@ static geodec_status read_heads(geodec__keys *k, geodec_model_config *c)
 }
 
 /* Positions of several axes are for images; those of a text are equal. */
-static geodec_status refuse_sections(geodec__keys *k)
+static geodec_status read_sections(geodec__keys *k, geodec_model_config *c)
 {
     enum { MOST = 4 };
     geodec_err *err = k->err;
@@ -45,7 +45,9 @@ static geodec_status refuse_sections(geodec__keys *k)
     GEODEC_PASS(geodec_gguf_array_length(k->g, k->name, &n, err));
     if (n > MOST) GEODEC_FAIL(GEODEC_LIMIT, "%s: key '%s': %lld sections", k->path, k->name, (long long)n);
     GEODEC_PASS(geodec_gguf_array_i32(k->g, k->name, part, n, err));
-    if (part[0] > 0 && part[1] > 0)
+    if (part[0] <= 0 || part[1] <= 0) return GEODEC_OK;
+    c->rope_pairs = GEODEC_ROPE_HALVES;
+    if (!k->arch->section_halves)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': rotations by sections are not supported", k->path, k->name);
     return GEODEC_OK;
 }
@@ -154,7 +156,7 @@ static geodec_status read_rope(geodec__keys *k, geodec_model_config *c)
     const geodec__arch *a = k->arch;
     const char *kind = "linear"; /* the format's default */
     double factor, magnitude, alpha, local;
-    GEODEC_PASS(refuse_sections(k));
+    GEODEC_PASS(read_sections(k, c));
     GEODEC_PASS(geodec__key_float(k, "rope.freq_base", 1e12, 10000, &c->rope_base));
     GEODEC_PASS(geodec__key_float(k, "rope.scaling.alpha", 1e6, 0, &alpha));
     if (alpha > 0) c->rope_base *= pow(alpha, c->head_dim / (c->head_dim - 2.0));
