@@ -39,6 +39,7 @@ static const geodec__arch table[] = {
      .models = "Granite 3 with experts",
      .differs = "as granite",
      .adjacent_pairs = true,
+     .rotated = GEODEC__ROTATED_TRAINED,
      .experts = GEODEC__MAYBE,
      .dense_width = true,
      .head = GEODEC__MAYBE,
@@ -266,6 +267,7 @@ static const geodec__arch table[] = {
          "rotates adjacent pairs of a part of each head; norms after both blocks; gate and up in `ffn_up`; blocks "
          "that predict further tokens are not read",
      .must = "post_attention_norm post_ffw_norm",
+     .section_halves = true,
      .adjacent_pairs = true,
      .next_tokens = true,
      .head = GEODEC__MAYBE},
@@ -295,6 +297,7 @@ static const geodec__arch table[] = {
          "`residual_scale` times what each half of a layer adds, logits divided by `logit_scale`; optional "
          "experts, weights renormalised, and a shared network",
      .adjacent_pairs = true,
+     .rotated = GEODEC__ROTATED_TRAINED,
      .experts = GEODEC__MAYBE,
      .dense_width = true,
      .head = GEODEC__MAYBE,

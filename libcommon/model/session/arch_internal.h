@@ -25,6 +25,7 @@ typedef enum geodec__divisors {
 /* Layers that rotate queries and keys. */
 typedef enum geodec__rotated {
     GEODEC__ROTATED_ALL,
+    GEODEC__ROTATED_TRAINED, /* all, or none if rope.scaling.finetuned is false (granite) */
     GEODEC__ROTATED_NONE,
     GEODEC__ROTATED_SLIDING,
     GEODEC__ROTATED_DENSE,      /* those that slide, and leading dense layers */
@@ -95,6 +96,7 @@ typedef struct geodec__arch {
     bool local_unscaled;        /* sliding layers have the base of the others without scaling */
     bool half_rotated;          /* layers that do not slide rotate half of the dimensions (step35) */
     bool sections;              /* rope.dimension_sections: positions of images; those of text are the same in all */
+    bool section_halves;        /* that key, and files that have it rotate halves (glm4) */
     int32_t layers_of_rotation; /* only the variant with so many layers rotates (baichuan) */
     int32_t default_window;     /* when the key is absent */
     int32_t fixed_window;       /* whatever the key says, unless it is 0 */

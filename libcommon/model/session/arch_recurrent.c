@@ -34,6 +34,7 @@ const geodec__arch geodec__arch_recurrent[] = {
      .models = "Granite 4 (hybrid)",
      .differs = "as granite, but layers without key heads have the state space of mamba2",
      .adjacent_pairs = true,
+     .rotated = GEODEC__ROTATED_TRAINED,
      .experts = GEODEC__MAYBE,
      .head = GEODEC__MAYBE,
      .shared = GEODEC__SHARED_COUNT,

@@ -39,6 +39,14 @@ geodec_status geodec__bind_matrices(geodec__binder *b, int32_t layer, const char
                                     int64_t count, geodec__matrix *out) GEODEC_MUST_USE;
 /* Places of all experts of a matrix, [n_expert]. */
 geodec_status geodec__bind_experts(const geodec__binder *b, const uint8_t ***out) GEODEC_MUST_USE;
+/* Rows first .. first + rows - 1 of a matrix. */
+static inline geodec__matrix geodec__bind_slice(const geodec__matrix *all, int64_t first, int64_t rows)
+{
+    geodec__matrix m = *all;
+    m.data += first * all->row_bytes;
+    m.rows = rows;
+    return m;
+}
 /* n numbers and their padding, all zero. */
 geodec_status geodec__bind_floats(const geodec__binder *b, int64_t n, float **out) GEODEC_MUST_USE;
 /* The values of a tensor as count rows of n numbers, each padded. GEODEC_FORMAT: one is not finite. */

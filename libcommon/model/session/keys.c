@@ -142,3 +142,21 @@ geodec_status geodec__key_flags(geodec__keys *k, int32_t n_layer, int32_t *flag)
     memcpy(flag, all, (size_t)n_layer * sizeof *flag);
     return GEODEC_OK;
 }
+
+/* The n numbers of a key: an array, or one for each of the layers. */
+geodec_status geodec__key_numbers(const geodec__keys *k, const char *key, int32_t n_layer,
+                                  double each[GEODEC__MAX_LAYERS], int64_t *n)
+{
+    geodec_err *err = k->err;
+    float of_layer[GEODEC__MAX_LAYERS];
+    if (geodec_gguf_array_length(k->g, key, n, NULL) != GEODEC_OK) {
+        GEODEC_PASS(geodec_gguf_get_f64(k->g, key, each, err));
+        *n = n_layer;
+        for (int32_t i = 1; i < n_layer; i++) each[i] = each[0];
+        return GEODEC_OK;
+    }
+    if (*n > GEODEC__MAX_LAYERS) GEODEC_FAIL(GEODEC_LIMIT, "%s: key '%s': %lld values", k->path, key, (long long)*n);
+    GEODEC_PASS(geodec_gguf_array_f32(k->g, key, of_layer, *n, err));
+    for (int64_t i = 0; i < *n; i++) each[i] = (double)of_layer[i];
+    return GEODEC_OK;
+}

@@ -47,5 +47,8 @@ geodec_status geodec__key_word(geodec__keys *k, const char *suffix, const char *
                                int *out) GEODEC_MUST_USE;
 /* A flag for each layer, of the current key. */
 geodec_status geodec__key_flags(geodec__keys *k, int32_t n_layer, int32_t *flag) GEODEC_MUST_USE;
+/* The n numbers of a key, whose name is whole: an array, or one for each of the layers. */
+geodec_status geodec__key_numbers(const geodec__keys *k, const char *key, int32_t n_layer,
+                                  double each[GEODEC__MAX_LAYERS], int64_t *n) GEODEC_MUST_USE;
 
 #endif

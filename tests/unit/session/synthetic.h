@@ -366,7 +366,7 @@ static inline geodec_status synthetic_layer(synthetic_writer *o, int32_t layer)
     geodec_err *err = o->err;
     const synthetic *s = o->s;
     const int64_t d = s->d_model, f = s->d_ff_dense ? s->d_ff_dense : s->d_ff;
-    const bool post = synthetic_in(s, " gemma2 gemma3 gemma4 "), fused = synthetic_is(s, "phi3");
+    const bool post = synthetic_in(s, " gemma2 gemma3 gemma4 glm4 "), fused = synthetic_is(s, "phi3");
     if (s->recur_rank > 0 && synthetic_recurs(s, layer))
         GEODEC_TRY(synthetic_recurrence(o, layer));
     else

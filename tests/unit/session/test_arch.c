@@ -207,6 +207,37 @@ Test(model_arch, flags_and_dense_layers)
     }
 }
 
+/* GLM-4.1V has positions of images, and halves in place of the adjacent pairs of other models of its name. */
+Test(model_arch, sections_of_glm4)
+{
+    synthetic s = {.arch = "glm4", .n_layer = 1, .d_model = 8, .n_head = 2, .n_kv_head = 1, .d_ff = 16, .n_vocab = 300};
+    s.n_ctx = 64;
+    for (int i = 0; i < 2; i++) {
+        s.sections[0] = s.sections[1] = i;
+        geodec_model *m = opened_model(&s);
+        cr_assert_eq(m->config.rope_pairs, i == 0 ? GEODEC_ROPE_ADJACENT : GEODEC_ROPE_HALVES);
+        geodec_model_close(m);
+    }
+}
+
+/* That a model was not trained with scaled rotations turns them off in Granite, where the key means this, and nowhere
+ * else. */
+Test(model_arch, rotations_that_were_not_trained)
+{
+    static const char *const names[] = {"granitemoe", "gemma2", "qwen2"};
+    for (int i = 0; i < 3; i++) {
+        char key[64];
+        synthetic s = *family_named(names[i]);
+        (void)snprintf(key, sizeof key, "%s.rope.scaling.finetuned", names[i]);
+        s.number_key = key;
+        for (s.number_value = 0; s.number_value < 2; s.number_value++) {
+            geodec_model *m = opened_model(&s);
+            cr_assert_eq(m->layer[0].rope, i == 0 && s.number_value == 0 ? -1 : 0, "%s", names[i]);
+            geodec_model_close(m);
+        }
+    }
+}
+
 /* The key that gives the width of an expert, where it is read, and what stands for it. */
 Test(model_arch, width_of_experts)
 {

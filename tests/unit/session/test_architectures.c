@@ -140,6 +140,11 @@ PART(clamp, m->config.qkv_clamp != 0)
 PART(gate, l->attn_gate.data || l->gated_query)
 PART(temperature, m->config.temperature != 0)
 PART(shared_keys, geodec__layer_attends(l) && m->layer + l->kv_layer != l)
+PART(latent, l->latent.kv_a.data)
+PART(latent_query, l->latent.q_a.data)
+PART(streams, m->config.n_streams > 0)
+PART(laurel, l->laurel_in.data)
+PART(cut, l->cut)
 PART(decay, l->decay.data)
 PART(selective, l->recurrent.how == GEODEC__MIXER_SELECTIVE)
 PART(delta, l->recurrent.how == GEODEC__MIXER_DELTA)
@@ -162,6 +167,7 @@ PART(shared_factor, l->router.data && l->shared_factor.data)
 PART(own_input, l->router.data && l->expert_norm.width > 0)
 PART(raw_route, l->router.data && m->config.route_raw)
 PART(weighed_input, l->router.data && m->config.weighed_input)
+PART(adjugate, l->adjugate_gate.data)
 PART(dense_layers, m->config.n_expert > 0 && geodec__layer_feeds(l) && !l->router.data)
 PART(head_bias, m->head_bias)
 PART(tied, m->config.tied)
@@ -196,6 +202,11 @@ static const part parts[] = {
     {"gates of attention", has_gate},
     {"temperature by position", has_temperature},
     {"keys of an earlier layer", has_shared_keys},
+    {"attention from latent vectors", has_latent},
+    {"latent vectors of queries", has_latent_query},
+    {"several streams", has_streams},
+    {"path beside attention", has_laurel},
+    {"cut gates", has_cut},
     {"decay recurrence", has_decay},
     {"selective state space", has_selective},
     {"gated delta rule", has_delta},
@@ -218,6 +229,7 @@ static const part parts[] = {
     {"input of the experts' own", has_own_input},
     {"router on the raw stream", has_raw_route},
     {"weights on the experts' input", has_weighed_input},
+    {"adjugate experts", has_adjugate},
     {"dense layers of a mixture", has_dense_layers},
     {"biases of logits", has_head_bias},
     {"head of the embedding", has_tied},
