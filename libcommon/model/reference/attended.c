@@ -130,7 +130,8 @@ geodec_status geodec_reference_attended(const geodec_reference *r, int32_t block
     for (int64_t i = 0; i < pairs; i++)
         if (pair[i].key < 0 || pair[i].key >= pair[i].query || pair[i].query >= n)
             GEODEC_THROW(GEODEC_RANGE, "row %d on row %d of %lld", pair[i].query, pair[i].key, (long long)n);
-    if (c->n_streams > 0) GEODEC_THROW(GEODEC_UNSUPPORTED, "the weights of attention in a residual of several streams");
+    if (c->n_streams > 0)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "weights of attention are not evaluated in a residual of several streams");
     const geodec__layer *layer = &r->model->layer[block];
     if (!geodec__layer_attends(layer)) GEODEC_THROW(GEODEC_UNSUPPORTED, "block %d has no attention", block);
     const int32_t end = layer->kv_layer == block ? block : block + 1; /* blocks that read anything beside the stream */

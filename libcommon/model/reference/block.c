@@ -37,7 +37,7 @@ geodec_status geodec__reference_block(geodec__ref_tape *t, int32_t l, double *x,
 /* Whether parts behind the first half need what it read. */
 static bool reads_input(const geodec__ref_tape *t, const geodec__layer *l)
 {
-    return geodec__reference_reads_input(t, l) || t->r->model->config.n_streams > 0;
+    return geodec__reference_reads_input(t, l) || t->r->model->config.n_streams > 0 || l->laurel_in.data;
 }
 
 geodec_status geodec__reference_block_jvp(const geodec__ref_tape *t, int32_t l, int64_t k, double *dx, geodec_err *err)

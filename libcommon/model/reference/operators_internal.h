@@ -79,9 +79,8 @@ void geodec__reference_gated_jvp(const geodec__ref_activation *a, int64_t n, con
 void geodec__reference_gated_vjp(const geodec__ref_activation *a, int64_t n, const double *gate, const double *up,
                                  int64_t k, const double *gy, double *ggate, double *gup);
 
-/* ---- cut: y = max(0, g - c) with c = mean(g) + at deviation(g) of each of n rows (Gaussian top-k) -----------------
- */
-/* The deviation is that of a sample, over width - 1. */
+/* ---- cut: y = max(0, g - c), c = mean(g) + at deviation(g), of n rows (Gaussian top-k) --------------------------- */
+/* The deviation is that of a sample, over width - 1. The result may be dg or gy. */
 void geodec__reference_cut(int64_t n, int64_t width, double at, const double *g, double *y);
 void geodec__reference_cut_jvp(int64_t n, int64_t width, double at, const double *g, int64_t k, const double *dg,
                                double *dy);

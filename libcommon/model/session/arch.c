@@ -69,8 +69,8 @@ static const geodec__arch table[] = {
          "as gemma4, without `layer_output_scale`; four of five layers slide; the residual has `altup.num_inputs` "
          "streams (`altup_*`), of which the first is active, and a path of low rank beside attention (`laurel_*`); "
          "the layers' own inputs are added to the other streams; in the first 10 layers, or as "
-         "`activation_sparsity_scale` says, only gates far above their mean count; layers from the 20th on have no "
-         "keys and values, unless `attention.shared_kv_layers` says so",
+         "`activation_sparsity_scale` says, only gates far above their mean count; layers behind the 20th, or the last "
+         "`attention.shared_kv_layers`, read the keys and values of earlier layers",
      .must = "attn_q_norm attn_k_norm post_attention_norm post_ffw_norm",
      .activation = GEODEC_GELU_TANH,
      .head = GEODEC__MAYBE,

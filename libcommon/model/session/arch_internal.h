@@ -76,8 +76,7 @@ typedef struct geodec__arch {
     /* norms and the stream */
     bool layer_norm;  /* layer norms, not RMS norms; eps by attention.layer_norm_epsilon */
     bool plain_norms; /* norms have no weights */
-    int32_t
-        streams; /* of the residual when altup.num_inputs is absent, with LAuReL beside attention; 0: one, without */
+    int32_t streams;  /* of the residual when altup.num_inputs is absent (streams.c); 0: one */
     geodec__parallel parallel;
     /* attention */
     bool adjacent_pairs;       /* the rotation takes adjacent pairs, not halves */

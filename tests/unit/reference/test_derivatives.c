@@ -539,6 +539,7 @@ static void out_of_memory(int kind)
 Test(reference_derivatives, without_memory)
 {
     enum { QWEN3MOE = 9, GATES = 17, EMBEDDING_ADDED = 19, OWN_INPUT = 22, RAW, ADJUGATE, MIXTURE_NORMS, INPUTS = 27 };
-    static const int kinds[] = {QWEN3MOE, GATES, EMBEDDING_ADDED, OWN_INPUT, ADJUGATE, MIXTURE_NORMS, INPUTS, RAW};
+    static const int kinds[] = {QWEN3MOE, GATES, EMBEDDING_ADDED, OWN_INPUT, ADJUGATE, MIXTURE_NORMS,
+                                INPUTS,   RAW,   MODEL_STREAMS};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) out_of_memory(kinds[i]);
 }

@@ -521,6 +521,37 @@ Test(reference_operators, softcap)
     NEAR(y, 1.5 * tanh(0.6), "soft-cap");
 }
 
+/* ---- cut: two rows of seven ------------------------------------------------------------------------------------- */
+
+static const double cut_at = 0.25;
+static void cut_run(const void *ctx, const double *x, double *y)
+{
+    (void)ctx;
+    geodec__reference_cut(2, 7, cut_at, x, y);
+}
+static void cut_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+{
+    (void)ctx;
+    geodec__reference_cut_jvp(2, 7, cut_at, x, k, dx, dy);
+}
+static void cut_vjp(const void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+{
+    (void)ctx;
+    geodec__reference_cut_vjp(2, 7, cut_at, x, k, gy, gx);
+}
+
+Test(reference_operators, cut)
+{
+    check_at(&(check_map){"cut", 14, 14, cut_run, cut_jvp, cut_vjp, NULL}, 1);
+    /* mean 3, deviation sqrt(10 / 4); and equal numbers, of which none is above their mean */
+    const double g[5] = {1, 2, 3, 4, 5}, same[5] = {2, 2, 2, 2, 2};
+    double y[5];
+    geodec__reference_cut(1, 5, 0.5, g, y);
+    for (int i = 0; i < 5; i++) cr_assert_float_eq(y[i], fmax(g[i] - 3 - 0.5 * sqrt(2.5), 0), 1e-15);
+    geodec__reference_cut(1, 5, 0.5, same, y);
+    for (int i = 0; i < 5; i++) cr_assert_eq(y[i], 0);
+}
+
 /* ---- limits ----------------------------------------------------------------------------------------------------- */
 
 static void clamp_run(const void *ctx, const double *x, double *y)
