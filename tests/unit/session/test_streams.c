@@ -51,9 +51,9 @@ static float *logits_of(const geodec_model *m, const int32_t *text, const geodec
 }
 
 /* Few of the 48 gates of the first layers are above the cut, some by a thousandth of what was subtracted: one cut
- * multiplies a relative change by up to 180. A change of the embedding by 1e-7 of itself moves the logits by 1.7e-3, and
- * without cuts by 8e-5, so that two programs in float32 differ by 6e-3. In the first rows, where no gate is so near, the
- * bar is that of the other architectures. */
+ * multiplies a relative change by up to 180. A change of the embedding by 1e-7 of itself moves the logits by 1.7e-3,
+ * and without cuts by 8e-5, so that two programs in float32 differ by 6e-3. In the first rows, where no gate is so
+ * near, the bar is that of the other architectures. */
 Test(session_streams, logits_of_the_peer)
 {
     enum { SURE = 3 };
