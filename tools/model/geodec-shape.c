@@ -32,6 +32,7 @@ static const cli_tool tool = {
 static geodec_status run(const cli *c, geodec_err *err)
 {
     char name[128];
+    int64_t weights;
     const geodec_shape *named = geodec_shape_named(c->args[0]);
     if (!named) GEODEC_FAIL(GEODEC_INVAL, "no shape '%.60s' (%s)", c->args[0], GEODEC_SHAPE_CHOICES);
     geodec_shape s = *named;
@@ -40,7 +41,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     const char *path = output[0] ? output : name;
     GEODEC_PASS(cli_may_write(c, path, err));
     GEODEC_PASS(geodec_shape_write(path, &s, type, c->seed, c->pool, &c->hooks, err));
-    cli_say(c, "random weights in the shape of %s, %d layers -> %s", s.title, (int)s.n_layer, path);
+    GEODEC_PASS(geodec_shape_weights(&s, &weights, err));
+    cli_say(c, "%lld random weights in the shape of %s, %d layers -> %s", (long long)weights, s.title, (int)s.n_layer,
+            path);
     return GEODEC_OK;
 }
 

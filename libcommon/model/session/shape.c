@@ -445,7 +445,7 @@ static geodec_status count_weights(void *ctx, const tensor *t, geodec_err *err)
     return GEODEC_OK;
 }
 
-geodec_status geodec__shape_weights(const geodec_shape *s, int64_t *n, geodec_err *err)
+geodec_status geodec_shape_weights(const geodec_shape *s, int64_t *n, geodec_err *err)
 {
     *n = 0;
     return walk(s, "f16", count_weights, n, err);

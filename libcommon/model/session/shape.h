@@ -41,6 +41,8 @@ typedef struct geodec_shape {
 const geodec_shape *geodec_shape_at(int i);
 /* NULL when there is no such shape. */
 const geodec_shape *geodec_shape_named(const char *name);
+/* Weights of a shape, without the divisors of rotations, which no model card counts. */
+geodec_status geodec_shape_weights(const geodec_shape *s, int64_t *n, geodec_err *err) GEODEC_MUST_USE;
 
 /* Types of the matrices: the recipes of gguf/quantize.h, and the types that can only be read. */
 #define GEODEC__SHAPE_TYPE(X, NAME, name, ...) #name "|"

@@ -20,7 +20,4 @@ typedef struct geodec__random_blocks {
 /* Random blocks of any type. */
 geodec__random_blocks geodec__shape_random_blocks_of(int type);
 
-/* Weights of all layers, without the divisors of rotations, which no model card counts. */
-geodec_status geodec__shape_weights(const geodec_shape *s, int64_t *n, geodec_err *err) GEODEC_MUST_USE;
-
 #endif

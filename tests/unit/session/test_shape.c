@@ -258,7 +258,7 @@ Test(shape, numbers_of_weights)
     geodec_err err = {0};
     for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
         int64_t n;
-        test_ok(geodec__shape_weights(geodec_shape_named(published[i].name), &n, &err), &err);
+        test_ok(geodec_shape_weights(geodec_shape_named(published[i].name), &n, &err), &err);
         cr_expect_eq(n, published[i].weights, "%s: %lld", published[i].name, (long long)n);
     }
 }
