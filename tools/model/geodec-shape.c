@@ -36,6 +36,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     const geodec_shape *named = geodec_shape_named(c->args[0]);
     if (!named) GEODEC_FAIL(GEODEC_INVAL, "no shape '%.60s' (%s)", c->args[0], GEODEC_SHAPE_CHOICES);
     geodec_shape s = *named;
+    if (layers > s.n_layer)
+        GEODEC_FAIL(GEODEC_INVAL, "--layers %lld: %s has %d", (long long)layers, s.title, (int)s.n_layer);
     if (layers) s.n_layer = (int32_t)layers;
     (void)snprintf(name, sizeof name, "%s-random-%s.gguf", s.name, type);
     const char *path = output[0] ? output : name;
