@@ -214,8 +214,10 @@ static const geodec__arch table[] = {
      .adjacent_pairs = true,
      .logits = GEODEC__LOGITS_TIMES},
     {.name = "deci",
-     .models = "DeciLM, Nemotron 51B and Super 49B",
-     .differs = "rotates adjacent pairs",
+     .models = "DeciLM, Nemotron Super 49B, Ultra 253B",
+     .differs = "rotates adjacent pairs; layers may have no attention, or no feed-forward (one matrix in place of "
+                "attention, as in Nemotron 51B, is refused)",
+     .gaps = true,
      .adjacent_pairs = true,
      .head = GEODEC__MAYBE},
     {.name = "ernie4_5",

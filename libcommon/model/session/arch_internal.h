@@ -154,12 +154,16 @@ typedef struct geodec__arch {
     /* Recurrent layers are those with the tensor of a convolution; a layer attends, or has a feed-forward, if the file
      * has tensors of it. */
     geodec__mixer mixer;
+    bool gaps; /* without recurrent layers too, a layer may have no attention or no feed-forward (deci) */
     geodec__ignored ignored_bias;
     bool beside;        /* such layers attend too */
     bool cyclic_keys;   /* DELTA: head h has key h % keys */
     bool grouped_heads; /* SELECTIVE with Wx: in heads (plamo2) */
     bool recurrent;     /* recurrence.rank, recurrence.period, expert_route: model.h */
 } geodec__arch;
+
+/* Whether the tensors of a layer say what it has. */
+static inline bool geodec__arch_has_gaps(const geodec__arch *a) { return a->mixer != GEODEC__MIXER_NONE || a->gaps; }
 
 /* The rows of mixtures, and those with recurrent layers. */
 extern const geodec__arch geodec__arch_mixture[], geodec__arch_recurrent[];

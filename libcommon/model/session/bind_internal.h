@@ -81,7 +81,7 @@ geodec_status geodec__bind_feed(geodec__binder *b, int32_t layer, geodec__layer 
 /* latent.c: what attention from latent vectors has in place of queries, keys and values. */
 geodec_status geodec__bind_latent(geodec__binder *b, int32_t layer, geodec__layer *l) GEODEC_MUST_USE;
 
-/* recurrent_bind.c: a layer of an architecture with recurrent ones. */
+/* recurrent_bind.c: a layer of an architecture in which the tensors say what a layer has. */
 geodec_status geodec__bind_hybrid(geodec__binder *b, int32_t layer, geodec__layer *l) GEODEC_MUST_USE;
 /* GEODEC_UNSUPPORTED unless all recurrent layers have the same sizes. */
 geodec_status geodec__bind_alike(const geodec__layer *layer, int32_t n, geodec_err *err) GEODEC_MUST_USE;

@@ -34,7 +34,7 @@ static geodec_status read_heads(geodec__keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     int32_t each[GEODEC__MAX_LAYERS];
-    const bool hybrid = k->arch->mixer != GEODEC__MIXER_NONE; /* layers may have no attention, and no feed-forward */
+    const bool hybrid = geodec__arch_has_gaps(k->arch); /* layers may have no attention, and no feed-forward */
     const int64_t least = hybrid ? 0 : 1;
     GEODEC_PASS(
         geodec__key_each(k, "attention.head_count", least, GEODEC__MAX_HEADS, hybrid ? 0 : -1, c, each, &c->n_head));
@@ -400,7 +400,7 @@ static geodec_status read_experts(geodec__keys *k, geodec_model_config *c)
     if (c->n_expert == 0) {
         c->n_expert_used = 0;
         int32_t each[GEODEC__MAX_LAYERS];
-        const bool none = a->mixer != GEODEC__MIXER_NONE; /* there may be no feed-forward */
+        const bool none = geodec__arch_has_gaps(a); /* there may be no feed-forward */
         GEODEC_PASS(
             geodec__key_each(k, "feed_forward_length", none ? 0 : 1, GEODEC__MAX_FF, none ? 0 : -1, c, each, &c->d_ff));
         if (a->half_length) c->d_ff /= 2;

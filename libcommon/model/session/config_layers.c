@@ -3,6 +3,7 @@
 #include "session/model_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* Four numbers of xIELU for each layer: alpha of positive and of negative numbers, beta, eps. The keys have no prefix.
  */
@@ -94,6 +95,26 @@ static bool rotates(const geodec__arch *a, const geodec_model_config *c, const g
     return true;
 }
 
+/* Where the keys say what a layer has, they and its tensors must agree. */
+static geodec_status check_gaps(const geodec__keys *k, int32_t layer, bool attends, bool feeds)
+{
+    geodec_err *err = k->err;
+    char name[3][GEODEC__KEY];
+    static const char *const part[] = {"attn_q", "attn_qkv", "ffn_down"};
+    const geodec_gguf_tensor *t[3];
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(name[i], sizeof name[i], "blk.%d.%s.weight", layer, part[i]);
+        t[i] = geodec_gguf_find(k->g, name[i]);
+    }
+    if (attends != (t[0] || t[1]))
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s.attention.head_count': layer %d has %s, and %s tensor '%s'", k->path,
+                    k->arch->name, layer, attends ? "heads" : "no heads", attends ? "no" : "a", name[0]);
+    if (feeds != (t[2] != NULL))
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s.feed_forward_length': layer %d has %s width, and %s tensor '%s'",
+                    k->path, k->arch->name, layer, feeds ? "a" : "no", feeds ? "no" : "a", name[2]);
+    return GEODEC_OK;
+}
+
 geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_config *c, geodec__layer *layer,
                                     geodec_err *err)
 {
@@ -111,7 +132,7 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
     GEODEC_PASS(read_limits(&k, c->n_layer, layer));
     if (a->rotated == GEODEC__ROTATED_TRAINED && geodec__key_has(&k, "rope.scaling.finetuned"))
         GEODEC_PASS(geodec_gguf_get_bool(g, k.name, &trained, err));
-    const bool hybrid = a->mixer != GEODEC__MIXER_NONE; /* what a layer has is said by its tensors */
+    const bool hybrid = geodec__arch_has_gaps(a); /* what a layer has is said by its tensors */
     const int64_t least = hybrid ? 0 : 1, must = hybrid ? 0 : -1;
     GEODEC_PASS(geodec__key_each(&k, "attention.head_count", least, GEODEC__MAX_HEADS, must, c, heads, &most));
     GEODEC_PASS(geodec__key_each(&k, "attention.head_count_kv", least, GEODEC__MAX_HEADS, c->n_head, c, kv, &most));
@@ -152,6 +173,7 @@ geodec_status geodec__config_layers(const geodec_gguf *g, const geodec_model_con
         if (l->n_kv_head != layer[l->kv_layer].n_kv_head)
             GEODEC_FAIL(GEODEC_FORMAT, "%s: layer %d would read %d heads of keys, of layer %d, which has %d", k.path, i,
                         l->n_kv_head, l->kv_layer, layer[l->kv_layer].n_kv_head);
+        if (a->gaps) GEODEC_PASS(check_gaps(&k, i, heads[i] > 0 && kv[i] > 0, ff[i] > 0));
         if (hybrid) continue;
         if (l->n_head == 0 || l->n_kv_head == 0 || l->n_head % l->n_kv_head)
             GEODEC_FAIL(GEODEC_FORMAT,

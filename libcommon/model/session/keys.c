@@ -25,7 +25,7 @@ static geodec_status read_equal(geodec__keys *k, int64_t *v)
     if (geodec_gguf_array_length(k->g, k->name, &n, NULL) != GEODEC_OK)
         return geodec_gguf_get_i64(k->g, k->name, v, err);
     GEODEC_PASS(geodec_gguf_array_same(k->g, k->name, v, &same, err));
-    if (!same && k->arch->mixer != GEODEC__MIXER_NONE) { /* 0 in layers without such a part */
+    if (!same && geodec__arch_has_gaps(k->arch)) { /* 0 in layers without such a part */
         int32_t all[GEODEC__MAX_LAYERS];
         *v = 0;
         if (n > GEODEC__MAX_LAYERS)

@@ -204,8 +204,10 @@ static geodec_status bind_recurrent(geodec__binder *b, int32_t i, geodec__layer 
 geodec_status geodec__bind_hybrid(geodec__binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
-    const char *mark = b->arch->mixer == GEODEC__MIXER_SHORT ? "shortconv.conv.weight" : "ssm_conv1d.weight";
-    const bool recurs = geodec__bind_find(b, i, mark);
+    const char *mark = b->arch->mixer == GEODEC__MIXER_NONE    ? "attn_q.weight"
+                       : b->arch->mixer == GEODEC__MIXER_SHORT ? "shortconv.conv.weight"
+                                                               : "ssm_conv1d.weight";
+    const bool recurs = b->arch->mixer != GEODEC__MIXER_NONE && geodec__bind_find(b, i, mark);
     const bool attends =
         b->arch->beside ||
         (!recurs && (geodec__bind_find(b, i, "attn_q.weight") || geodec__bind_find(b, i, "attn_qkv.weight")));

@@ -332,7 +332,7 @@ static geodec_status bind_all(geodec_model *m, geodec_err *err)
                                          c->d_model, c->n_streams - 1, k ? &m->streams_leave : &m->streams_enter));
     GEODEC_TRY(bind_divisors(&b, m));
     for (int32_t i = 0; i < c->n_layer; i++) {
-        if (b.arch->mixer != GEODEC__MIXER_NONE) {
+        if (geodec__arch_has_gaps(b.arch)) {
             GEODEC_TRY(geodec__bind_hybrid(&b, i, &m->layer[i]));
         } else {
             if (c->recur_rank > 0 && geodec__recurs(c, i))

@@ -318,10 +318,23 @@ Test(model_architectures, bits_depend_on_every_token)
 }
 
 /* A file with other tensors: those whose name has `gone` are left out (NULL: none), ".weight" is left out of the
- * names that end in `ending`, and those with `to` have the values of that with `from` in its place. NULL: not so. */
+ * names that end in `ending`, those with `to` have the values of that with `from` in its place, and those with `zero`
+ * have zeros. Keys with `emptied` have their number for the first of two layers, and 0 for the second. NULL: not so. */
 typedef struct rewriting {
-    const char *gone, *ending, *to, *from;
+    const char *gone, *ending, *to, *from, *zero, *emptied;
 } rewriting;
+
+static void copy_key(geodec_gguf_writer *out, const geodec_gguf *g, const char *key, const rewriting *w)
+{
+    geodec_err err = {0};
+    int64_t v;
+    if (!w->emptied || !strstr(key, w->emptied)) {
+        test_ok(geodec_gguf_put_copy(out, g, key, &err), &err);
+        return;
+    }
+    test_ok(geodec_gguf_get_i64(g, key, &v, &err), &err);
+    test_ok(geodec_gguf_put_i32_array(out, key, (const int32_t[]){(int32_t)v, 0}, 2, &err), &err);
+}
 
 static const geodec_gguf_tensor *values_of(const geodec_gguf *g, const geodec_gguf_tensor *t, const rewriting *w)
 {
@@ -340,21 +353,22 @@ static const char *rewritten(const char *golden, const char *name, const rewriti
     const char *path = test_tmp(name);
     test_ok(geodec_gguf_open(golden, &g, &err), &err);
     test_ok(geodec_gguf_writer_create(path, &out, &err), &err);
-    for (int64_t i = 0; i < geodec_gguf_n_keys(g); i++)
-        test_ok(geodec_gguf_put_copy(out, g, geodec_gguf_key_at(g, i), &err), &err);
+    for (int64_t i = 0; i < geodec_gguf_n_keys(g); i++) copy_key(out, g, geodec_gguf_key_at(g, i), w);
     for (int pass = 0; pass < 2; pass++) /* names and shapes, then values */
         for (int64_t i = 0; i < geodec_gguf_n_tensors(g); i++) {
+            static const uint8_t zeros[1 << 14];
             const geodec_gguf_tensor *t = geodec_gguf_tensor_at(g, i), *from = values_of(g, t, w);
+            const bool zero = w->zero && strstr(t->name, w->zero);
             char own[128];
             size_t n = strlen(t->name), end = w->ending ? strlen(w->ending) : 0;
             if (w->gone && strstr(t->name, w->gone)) continue;
-            cr_assert(from && from->bytes == t->bytes);
+            cr_assert(from && from->bytes == t->bytes && (!zero || from->bytes <= sizeof zeros));
             if (end > 0 && n > end && strcmp(t->name + n - end, w->ending) == 0) n -= strlen(".weight");
             (void)snprintf(own, sizeof own, "%.*s", (int)n, t->name);
             if (pass == 0)
                 test_ok(geodec_gguf_plan_tensor(out, own, t->type, t->n_dims, t->dim, &err), &err);
             else
-                test_ok(geodec_gguf_stream(out, from->data, from->bytes, &err), &err);
+                test_ok(geodec_gguf_stream(out, zero ? zeros : from->data, from->bytes, &err), &err);
         }
     test_ok(geodec_gguf_writer_commit(out, &err), &err);
     geodec_gguf_close(g);
@@ -438,6 +452,9 @@ Test(model_architectures, the_same_in_other_tensors)
         /* names without ".weight" */
         {"cohere2moe-moe", {0}, {.ending = "ffn_gate_up_exps.weight"}},
         {"llama-moe", {0}, {.ending = "ffn_down_exps.weight"}},
+        /* a half that adds nothing, or is not there */
+        {"deci", {.zero = "blk.1.attn_output"}, {.gone = "blk.1.attn_", .emptied = "attention.head_count"}},
+        {"deci", {.zero = "blk.1.ffn_down"}, {.gone = "blk.1.ffn_", .emptied = "feed_forward_length"}},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         char relative[64];
@@ -475,4 +492,21 @@ Test(model_architectures, latent_vectors_are_what_the_cache_has)
     cr_expect_eq(geodec_session_kv_bytes(s), 3 * (32 + 16) * (int64_t)sizeof(float));
     geodec_session_destroy(s);
     geodec_model_close(m);
+}
+
+/* A half whose tensors are missing is a damaged file, unless the keys say that there is none. */
+Test(model_architectures, halves_that_are_missing)
+{
+    static const rewriting damaged[] = {{.gone = "blk.1.attn_"},
+                                        {.gone = "blk.1.ffn_"},
+                                        {.emptied = "attention.head_count"},
+                                        {.emptied = "feed_forward_length"}};
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        geodec_err err = {0};
+        geodec_model *m = NULL;
+        const char *path = rewritten(test_shared("golden/arch/deci.gguf"), "damaged.gguf", &damaged[i]);
+        cr_expect_eq(geodec_model_open(path, &m, &err), GEODEC_FORMAT, "%d", (int)i);
+        geodec_err_clear(&err);
+        geodec_model_close(m);
+    }
 }
