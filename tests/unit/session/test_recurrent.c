@@ -137,10 +137,10 @@ static void in_parts(const golden *g, geodec_session *s, int32_t first, int32_t 
     geodec_mem_free(have);
 }
 
-/* Alone, in passes of every size, as trees; on 1 to 3 threads; with every instruction set. */
-static void check_orders(const golden *g, const char *name)
+/* Alone, in passes of every size, as trees; on 1 thread, and on `most`; with every instruction set. */
+static void check_orders(const golden *g, const char *name, int most)
 {
-    for (int threads = 1; threads <= 3; threads++) {
+    for (int threads = 1; threads <= most; threads += 2) {
         geodec_err err = {0};
         geodec_pool *pool = NULL;
         if (threads > 1) test_ok(geodec_pool_create(threads, &pool, &err), &err);
@@ -191,7 +191,7 @@ Test(session_recurrent, same_bits_in_every_order, .timeout = 300)
 {
     for (int i = 0; i < NAMES; i++) {
         golden g = opened(names[i]);
-        check_orders(&g, names[i]);
+        check_orders(&g, names[i], 3);
         check_returns(&g, names[i]);
         closed(&g);
     }
@@ -203,7 +203,7 @@ Test(session_recurrent, same_bits_of_random_models, .timeout = 300)
     for (int i = 0; i < N_HYBRIDS; i++)
         for (int packed = 0; packed < 2; packed++) {
             golden g = made(hybrids[i], packed ? GEODEC_GGML_F16 : GEODEC_GGML_F32);
-            check_orders(&g, hybrids[i]);
+            check_orders(&g, hybrids[i], packed ? 1 : 3);
             check_returns(&g, hybrids[i]);
             closed(&g);
         }
