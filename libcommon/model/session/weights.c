@@ -42,6 +42,10 @@ static geodec_status bind_projections(geodec__binder *b, int32_t i, geodec__laye
         const float *bias = NULL;
         geodec__matrix all;
         const int64_t rows = b->arch->full_qkv ? 3 * q : q + kv + value, k = b->arch->full_qkv ? d : q;
+        if (k + kv + value > rows)
+            GEODEC_FAIL(GEODEC_FORMAT,
+                        "layer %d has %lld rows of keys and values in the %lld of 'attn_qkv', from row %lld", i,
+                        (long long)(kv + value), (long long)rows, (long long)k);
         GEODEC_PASS(geodec__bind_matrices(b, i, "attn_qkv.weight", d, rows, 1, &all));
         l->q = geodec__bind_slice(&all, 0, q);
         l->k = geodec__bind_slice(&all, k, kv);
