@@ -28,7 +28,7 @@ DATA_MODELS := $(wildcard data/model/*)
 PIPELINE_FILES := $(shell find pipelines -type f)
 # The value, written if it changes.
 $(B)/install/rpath: FORCE
-	$(Q)mkdir -p $(@D) && echo '$(TOOLS_RPATH)' | cmp -s - $@ || echo '$(TOOLS_RPATH)' > $@
+	$(Q)mkdir -p $(@D) && echo '$(TOOLS_RPATH) $(libdir)' | cmp -s - $@ || echo '$(TOOLS_RPATH) $(libdir)' > $@
 INSTALL_BINS := $(if $(filter-out ../lib/geodec,$(TOOLS_RPATH)),$(TOOL_BINS:$(B)/bin/%=$(B)/install/%),$(TOOL_BINS))
 install: build man completion $(B)/geodec.pc $(INSTALL_BINS)
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(datadir)/model

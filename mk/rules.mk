@@ -88,8 +88,10 @@ $(CLI_A): $(CLI_OBJS) $(B)/objects.txt
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(CLI_OBJS)
 
 # Tools find their library relative to their own folder; a new library does not link them again. Those of an installation whose
-# folders lie otherwise are linked a second time (mk/install.mk). --as-needed: the libraries that only the library calls are not loaded twice.
+# folders lie otherwise are linked a second time (mk/install.mk); where there is no /proc, which ORIGIN needs, they find it by its
+# path. --as-needed: the libraries that only the library calls are not loaded twice.
 tool_rpath = -Wl$(comma)-rpath$(comma)'$$$$ORIGIN/$1'
+install_rpath = -Wl$(comma)-rpath$(comma)$(libdir)/geodec
 comma := ,
 TOOL_BINS := $(TOOLS:%=$(B)/bin/geodec-%)
 TOOL_OBJS := $(TOOL_SRCS:%.c=$(B)/obj/%.o)
@@ -101,7 +103,8 @@ $(B)/bin/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) $(LAB_A) |
 	$$(Q)$(CC) $(LDFLAGS_ALL) $(call tool_rpath,../lib/geodec) -Wl,--as-needed -o $$@ $$^ $(TOOLS_SO) $$(TOOL_LIBS) $(PKG_LIBS)
 $(B)/install/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) $(LAB_A) $(B)/install/rpath | $(TOOLS_SO)
 	$$(call say,LD,$$@)
-	$$(Q)$(CC) $(LDFLAGS_ALL) $(call tool_rpath,$(TOOLS_RPATH)) -Wl,--as-needed -o $$@ $$(filter-out %/rpath,$$^) $(TOOLS_SO) $$(TOOL_LIBS) $(PKG_LIBS)
+	$$(Q)$(CC) $(LDFLAGS_ALL) $(call tool_rpath,$(TOOLS_RPATH)) $$(install_rpath) -Wl,--as-needed -o $$@ $$(filter-out %/rpath,$$^) \
+	    $(TOOLS_SO) $$(TOOL_LIBS) $(PKG_LIBS)
 endef
 $(foreach f,$(TOOL_SRCS),$(eval $(call tool_binary,$f)))
 $(B)/bin/geodec-decode $(B)/install/geodec-decode: TOOL_LIBS := $(EDIT_LIBS)
