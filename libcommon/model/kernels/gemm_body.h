@@ -42,53 +42,49 @@ INLINE void transpose_8x8(__m256 r[8])
     }
 }
 
-/* Lane l of the eight vectors to out[l]. */
-INLINE void transpose(const fvec in[8], float *const out[16])
+/* Columns of a partial sum in a panel, and one of padding where their number is even: sixteen sums are written side by
+ * side, and must not share a few sets of the first-level cache. */
+INLINE int64_t gemm_stride(int64_t chunks) { return chunks | 1; }
+
+/* Chunk c of 16 weight rows, of which `tail` columns exist (0: all), to a panel; eight rows of eight columns at a time
+ * are what the registers hold. */
+INLINE void gemm_chunk(const int type, const uint8_t *const data[16], int64_t c, int64_t tail, int64_t stride,
+                       float *panel)
 {
-    UNROLL
-    for (int half = 0; half < 2; half++) {
+    ROLLED
+    for (int64_t part = 0; part < 16; part += 8) UNROLL
+    for (int high = 0; high < 2; high++) {
         __m256 v[8];
         UNROLL
-        for (int i = 0; i < 8; i++) v[i] = half ? f_high(in[i]) : f_low(in[i]);
+        for (int i = 0; i < 8; i++) {
+            const fvec x = tail ? load_tail(type, data[part + i], c, tail) : load_weights(type, data[part + i], c);
+            v[i] = high ? f_high(x) : f_low(x);
+        }
         transpose_8x8(v);
         UNROLL
-        for (int i = 0; i < 8; i++) _mm256_storeu_ps(out[8 * half + i], v[i]);
+        for (int l = 0; l < 8; l++)
+            _mm256_storeu_ps(panel + (geodec__column_rank(8 * high + l) * stride + c) * 16 + part, v[l]);
     }
 }
 
-/* A panel of 16 weight rows from `row`, of which `rows` exist; room: scratch of a row. */
+/* A panel of 16 weight rows from `row`, of which `rows` exist: [rank of the partial sum][gemm_stride(chunks)][16].
+ * room: scratch of 16 rows. */
 INLINE void gemm_panel(const int type, const geodec__matrix *w, int64_t row, int64_t rows, float *panel, float *room)
 {
-    const int64_t chunks = geodec__pad(w->cols) / 16, whole = w->cols / 16;
+    const int64_t whole = w->cols / 16, stride = gemm_stride(geodec__pad(w->cols) / 16);
     const geodec_ggml_traits *traits = type < 0 ? geodec_ggml_traits_of(w->type) : NULL;
-    for (int64_t part = 0; part < 16; part += 8) {
-        const uint8_t *data[8];
-        for (int64_t i = 0; i < 8; i++) {
-            const int64_t at = part + i < rows ? part + i : rows - 1; /* missing rows repeat the last one; their results
-                                                                       * are dropped */
-            data[i] = w->data + (row + at) * w->row_bytes;
-            if (!traits) continue;
-            float *decoded = room + i * geodec__apart(w->cols);
-            traits->decode(data[i], decoded, w->cols);
-            data[i] = (const uint8_t *)decoded;
-        }
-        for (int64_t c = 0; c < chunks; c++) {
-            fvec v[8];
-            float *out[16];
-            if (c < whole) {
-                UNROLL
-                for (int i = 0; i < 8; i++) v[i] = load_weights(traits ? GEODEC_GGML_F32 : type, data[i], c);
-            } else {
-                for (int i = 0; i < 8; i++) v[i] = load_tail(traits ? GEODEC_GGML_F32 : type, data[i], c, w->cols % 16);
-            }
-            UNROLL
-            for (int l = 0; l < 16; l++) {
-                const int64_t rank = geodec__column_rank(l);
-                out[l] = panel + ((rank / 2 * chunks + c) * 2 + rank % 2) * 16 + part;
-            }
-            transpose(v, out);
-        }
+    const int loaded = type < 0 ? GEODEC_GGML_F32 : type;
+    const uint8_t *data[16];
+    for (int64_t i = 0; i < 16; i++) {
+        const int64_t at = i < rows ? i : rows - 1; /* missing rows repeat the last one; their results are dropped */
+        data[i] = w->data + (row + at) * w->row_bytes;
+        if (!traits) continue;
+        float *decoded = room + i * geodec__apart(w->cols);
+        traits->decode(data[i], decoded, w->cols);
+        data[i] = (const uint8_t *)decoded;
     }
+    for (int64_t c = 0; c < whole; c++) gemm_chunk(loaded, data, c, 0, stride, panel);
+    if (w->cols % 16) gemm_chunk(loaded, data, whole, w->cols % 16, stride, panel);
 }
 
 /* A panel against B rows of x. */
@@ -99,12 +95,12 @@ INLINE void gemm_tile(const int B, const float *w, int64_t chunks, const float *
                                                    * counter */
     ROLLED
     for (int64_t rank = 0; rank < 16; rank++) {
-        const float *p = w + (rank / 2 * chunks * 2 + rank % 2) * 16;
+        const float *p = w + rank * gemm_stride(chunks) * 16;
         int level = 0;
         UNROLL
         for (int r = 0; r < B; r++) sum[r] = f_zero();
         ROLLED
-        for (int64_t c = 0; c < chunks; c++, p += 32, x += B) {
+        for (int64_t c = 0; c < chunks; c++, p += 16, x += B) {
             const fvec column = f_load(p);
             UNROLL
             for (int r = 0; r < B; r++) sum[r] = f_fma(f_set1(x[r]), column, sum[r]);
@@ -146,7 +142,7 @@ static void gemm(const geodec__matrix *w, int64_t begin, int64_t end, const floa
                  float *scratch)
 {
     const int64_t chunks = geodec__pad(w->cols) / 16, groups = (n + GEMM_GROUP - 1) / GEMM_GROUP;
-    float *const room = scratch + 16 * geodec__apart(w->cols);
+    float *const room = scratch + 16 * 16 * gemm_stride(chunks);
     for (int64_t o = begin; o < end; o += 16) {
         const int64_t rows = end - o < 16 ? end - o : 16;
         switch (w->type) {

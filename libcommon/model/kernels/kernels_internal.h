@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 enum { GEODEC__STRIP = 12 /* weight rows that are multiplied by the rows of x together */ };
-/* Floats of scratch of a product: 16 rows as a panel, and 16 decoded rows. */
-static inline int64_t geodec__product_scratch(int64_t cols) { return 32 * geodec__apart(cols); }
+/* Floats of scratch of a product: 16 rows as a panel, and 16 decoded rows, each with room between. */
+static inline int64_t geodec__product_scratch(int64_t cols) { return 32 * (geodec__pad(cols) + GEODEC__LANES); }
 
 /* ---- attention ---------------------------------------------------------------------------------------------------
  * Keys are processed in blocks of GEODEC__KEYS and splits of GEODEC__SPLIT by position in the text: position p is in
