@@ -36,7 +36,8 @@ run_path() { readelf -d "$1" | sed -n 's/.*runpath: \[\(.*\)\]$/\1/p'; }
 @test "another libdir: the tools find the library there, and the symbols can be kept" {
     here=$BATS_TEST_TMPDIR
     make -s PROFILE="$profile" install PREFIX=/opt/geodec libdir=/opt/geodec/lib/deep/er INSTALL_PROGRAM='install -m 755' STRIP_ARCHIVE=: DESTDIR="$here/root" >/dev/null
-    [ "$(run_path "$here/root/opt/geodec/bin/geodec-info")" = "\$ORIGIN/../lib/deep/er/geodec" ]
+    # a root without /proc, which ORIGIN needs, finds the library by its path
+    [ "$(run_path "$here/root/opt/geodec/bin/geodec-info")" = "\$ORIGIN/../lib/deep/er/geodec:/opt/geodec/lib/deep/er/geodec" ]
     readelf -SW "$here/root/opt/geodec/bin/geodec-info" | grep -q '\.symtab'
     "$here/root/opt/geodec/bin/geodec-info" --kinds | grep -qx cloud
     # the build folder is as it was
