@@ -33,7 +33,7 @@ geodec_status geodec_quadratic_init(geodec_quadratic *q, int32_t n, int64_t d, g
     GEODEC_NEW(out.origin, d);
     GEODEC_NEW(out.tangent, n * d);
     GEODEC_NEW(out.second, out.pairs * d);
-    GEODEC_NEW_EACH(out.pairs * out.pairs, out.product, out.spread);
+    GEODEC_NEW(out.product, out.pairs * out.pairs);
     *q = out;
     return GEODEC_OK;
 done:
@@ -43,7 +43,7 @@ done:
 
 void geodec_quadratic_clear(geodec_quadratic *q)
 {
-    GEODEC_FREE(q->origin, q->tangent, q->second, q->product, q->spread);
+    GEODEC_FREE(q->origin, q->tangent, q->second, q->product);
     *q = (geodec_quadratic){0};
 }
 
@@ -163,39 +163,53 @@ static geodec_status solve(const fit *f, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* Residuals less their tangential part, which is only rounding and the chord; s^2, C and the products. */
-static void errors(const fit *f)
+/* Residuals less their tangential part, which is only rounding and the chord. */
+static void residuals(const fit *f)
 {
-    const int64_t p = f->p, d = f->d, n = f->n, pairs = f->q->pairs;
-    geodec_quadratic *q = f->q;
+    const int64_t d = f->d, n = f->n;
+    const double *tangent = f->q->tangent;
     memcpy(f->residual, f->z, (size_t)(f->count * d) * sizeof *f->z);
-    geodec_blas_gemm(false, false, f->count, d, p, -1, f->row, p, f->coefficient, d, 1, f->residual, d);
-    geodec_blas_gemm(true, false, p, p, f->count, 1, f->weighted, p, f->weighted, p, 0, f->middle, p);
-    double sum = 0, total = 0, square = 0, missed = 0, mean[MAX_N] = {0}, hat = 0;
+    geodec_blas_gemm(false, false, f->count, d, f->p, -1, f->row, f->p, f->coefficient, d, 1, f->residual, d);
     for (int64_t i = 0; i < f->count; i++) {
-        double *r = f->residual + i * d;
-        double part[MAX_N];
-        for (int64_t a = 0; a < n; a++) part[a] = geodec__dot(d, q->tangent + a * d, r);
+        double *r = f->residual + i * d, part[MAX_N];
+        for (int64_t a = 0; a < n; a++) part[a] = geodec__dot(d, tangent + a * d, r);
         for (int64_t a = 0; a < n; a++)
-            for (int64_t j = 0; j < d; j++) r[j] -= part[a] * q->tangent[a * d + j];
-        const double r2 = geodec__dot(d, r, r);
-        const double leverage = fmin(1 - 1e-9, f->w[i] * geodec__norm2(p, f->inverse, f->row + i * p));
-        sum += f->w[i] * r2;
-        total += f->w[i];
-        square += f->w[i] * f->w[i];
-        missed += f->w[i] * r2 / ((1 - leverage) * (1 - leverage));
-        for (int64_t a = 0; a < n; a++) mean[a] += f->w[i] * f->t[i * n + a];
+            for (int64_t j = 0; j < d; j++) r[j] -= part[a] * tangent[a * d + j];
     }
+}
+
+/* The noise of the whole fit, and into f->weighted each row of the design times its weight and the size of its own
+ * error: their moments are those of the coefficients' errors. */
+static void noise(const fit *f)
+{
+    const int64_t p = f->p, n = f->n;
+    geodec_quadratic *q = f->q;
+    double sum = 0, total = 0, missed = 0, mean[MAX_N] = {0}, hat = 0;
+    geodec_blas_gemm(true, false, p, p, f->count, 1, f->weighted, p, f->weighted, p, 0, f->middle, p);
     for (int64_t c = 0; c < p * p; c++) hat += f->inverse[c] * f->middle[c]; /* both symmetric */
-    q->freedom = fmax(0, (total - hat) * total / square);
+    geodec_blas_gemm(false, false, p, p, p, 1, f->inverse, p, f->middle, p, 0, f->normal, p);
+    geodec_blas_gemm(false, false, p, p, p, 1, f->normal, p, f->inverse, p, 0, f->middle, p);
+    for (int64_t i = 0; i < f->count; i++) {
+        const double *row = f->row + i * p, w = f->w[i];
+        const double r2 = geodec__dot(f->d, f->residual + i * f->d, f->residual + i * f->d);
+        const double leverage = w * geodec__norm2(p, f->inverse, row), left = fmax(1e-3, 1 - leverage);
+        const double expected = fmax(1e-3, 1 - 2 * leverage + geodec__norm2(p, f->middle, row));
+        sum += w * r2;
+        total += w;
+        missed += w * r2 / (left * left);
+        for (int64_t a = 0; a < n; a++) mean[a] += w * f->t[i * n + a];
+        for (int64_t c = 0; c < p; c++) f->weighted[i * p + c] *= sqrt(r2 / expected);
+    }
     q->noise = total - hat > 1e-12 * total ? sum / (total - hat) : 0;
     q->left_out = sqrt(missed / total);
     q->offset = sqrt(geodec__dot(n, mean, mean)) / (total * q->radius);
-    /* C = M^-1 (sum w^2 row row^T) M^-1, the block of the second order, in the unit of the points */
-    const double unit = 1 / (q->radius * q->radius * q->radius * q->radius);
-    geodec_blas_gemm(false, false, p, p, p, 1, f->inverse, p, f->middle, p, 0, f->normal, p);
-    geodec_blas_gemm(false, false, pairs, pairs, p, unit, f->normal + (1 + n) * p, p, f->inverse + 1 + n, p, 0,
-                     q->spread, pairs);
+}
+
+/* A in the unit of the points, normal to the tangent space, and the products less their bias. */
+static void second(const fit *f)
+{
+    const int64_t p = f->p, d = f->d, n = f->n, pairs = f->q->pairs;
+    geodec_quadratic *q = f->q;
     const double scale = 1 / (q->radius * q->radius);
     for (int64_t s = 0; s < pairs; s++) {
         double *out = q->second + s * d;
@@ -207,7 +221,10 @@ static void errors(const fit *f)
         }
     }
     geodec_blas_gemm(false, true, pairs, pairs, d, 1, q->second, d, q->second, d, 0, q->product, pairs);
-    for (int64_t c = 0; c < pairs * pairs; c++) q->product[c] -= q->noise * q->spread[c];
+    geodec_blas_gemm(true, false, p, p, f->count, 1, f->weighted, p, f->weighted, p, 0, f->middle, p);
+    geodec_blas_gemm(false, false, p, p, p, 1, f->inverse, p, f->middle, p, 0, f->normal, p);
+    geodec_blas_gemm(false, false, pairs, pairs, p, -scale * scale, f->normal + (1 + n) * p, p, f->inverse + 1 + n, p,
+                     1, q->product, pairs);
 }
 
 /* The linear term becomes the tangent space, and the constant term the origin. */
@@ -266,7 +283,9 @@ geodec_status geodec_quadratic_fit(geodec_quadratic *q, int64_t count, const dou
     for (int round = 0; round < ROUNDS; round++) {
         design(&f, round > 0);
         GEODEC_TRY(solve(&f, err));
-        errors(&f);
+        residuals(&f);
+        noise(&f);
+        second(&f);
         if (round + 1 < ROUNDS) GEODEC_TRY(turn(&f, err));
     }
     for (int64_t j = 0; j < f.d; j++) q->origin[j] += f.coefficient[j];

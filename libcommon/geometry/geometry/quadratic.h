@@ -11,9 +11,10 @@
  * derivatives of the set give the second fundamental form of N points with an error of the order (log N / N)^(1/n) in
  * t.)
  *
- * Gauss: R_abcd = <A_ac, A_bd> - <A_ad, A_bc>. Errors e of the points give every inner product a bias, s^2 C_pq with C
- * the covariance of the coefficients for unit errors and s^2 the variance of e summed over the normal directions, which
- * the residuals estimate. It is subtracted, so that the curvature of flat noise has the mean zero. */
+ * Gauss: R_abcd = <A_ac, A_bd> - <A_ad, A_bc>. Errors e of the points give every inner product a bias, the covariance
+ * of the coefficients summed over the normal directions. It is estimated from the residuals, of each point its own (a
+ * ball of neighbours has less room for errors at its rim), and subtracted, so that the curvature of flat noise has the
+ * mean zero. */
 #ifndef GEODEC_GEOMETRY_QUADRATIC_H
 #define GEODEC_GEOMETRY_QUADRATIC_H
 
@@ -29,10 +30,8 @@ typedef struct geodec_quadratic {
     double *origin;  /* [d] c */
     double *tangent; /* [n][d] T, orthonormal rows */
     double *second;  /* [pairs][d] A_ab */
-    double *product; /* [pairs][pairs] <A_p, A_q> less s^2 C_pq */
-    double *spread;  /* [pairs][pairs] C_pq */
-    double noise;    /* s^2 */
-    double freedom;  /* effective number of points less that of coefficients, at least 0 */
+    double *product; /* [pairs][pairs] <A_p, A_q> less their bias */
+    double noise;    /* variance of e, summed over the normal directions */
     double offset;   /* |weighted mean of t| / radius: about 0 inside the set, up to .5 at an edge */
     double left_out; /* root of the weighted mean square of the errors of prediction of points left out one by one */
 } geodec_quadratic;

@@ -117,10 +117,10 @@ Test(quadratic, closed_forms)
         int n, m;
         int64_t k;
     } sets[] = {{"S^5", cap5, 5, 6, 60},
-                {"S^2", cap2, 2, 3, 40},
+                {"S^2", cap2, 2, 3, 90},
                 {"S^3 x R", cylinder, 4, 5, 45},
                 {"H^3", hyperbolic, 3, 5, 60},
-                {"torus", torus, 2, 3, 40}};
+                {"torus", torus, 2, 3, 50}};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         double scalar, error, signs;
         medians(sets[i].set, sets[i].n, sets[i].m, sets[i].k, &scalar, &error, &signs);
@@ -223,6 +223,33 @@ Test(quadratic, noise_has_no_curvature_in_the_mean)
     const double se = sqrt((square - mean * mean) / RUNS);
     cr_assert_lt(fabs(mean), 4 * se, "%g, standard error %g", mean, se);
     cr_assert_lt(fabs(raw), 0.01, "%g", raw); /* the mean curvature's square as well */
+    geodec_quadratic_clear(&q);
+}
+
+/* The neighbours of a place in Gaussian noise of one dimension more than the set: the ball leaves the errors less room
+ * towards its rim, and the curvature is zero all the same. */
+Test(quadratic, a_ball_of_noise_has_no_curvature_in_the_mean)
+{
+    enum { COUNT = 120, RUNS = 400, D = 3 };
+    double y[COUNT * D], zero[D] = {0}, mean = 0, square = 0;
+    geodec_rng r = geodec_rng_stream(6, 1);
+    geodec_quadratic q;
+    geodec_err err = {0};
+    test_ok(geodec_quadratic_init(&q, 2, D, &err), &err);
+    for (int run = 0; run < RUNS; run++) {
+        for (int i = 0; i < COUNT; i++) {
+            double *x = y + D * i;
+            do {
+                x[0] = uniform(&r, -1, 1), x[1] = uniform(&r, -1, 1), x[2] = 0.4 * geodec_rng_normal(&r);
+            } while (x[0] * x[0] + x[1] * x[1] + x[2] * x[2] > 1);
+        }
+        test_ok(geodec_quadratic_fit(&q, COUNT, y, zero, 1, NULL, NULL, &err), &err);
+        const double s = geodec_quadratic_curvature_of(&q, NULL).scalar;
+        mean += s / RUNS;
+        square += s * s / RUNS;
+    }
+    const double se = sqrt((square - mean * mean) / RUNS);
+    cr_assert_lt(fabs(mean), 4 * se, "%g, standard error %g", mean, se);
     geodec_quadratic_clear(&q);
 }
 
