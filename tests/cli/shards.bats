@@ -37,6 +37,11 @@ same() {
     done
 }
 
+@test "second form in slices" {
+    "$bin/geodec-second-form" --quiet --dim 2 --samples 20 -o "$dir/second-form.h5" "$dir/cloud.h5" "$dir/a.h5"
+    same second-form --dim 2 --samples 20 "$dir/cloud.h5" "$dir/a.h5"
+}
+
 @test "christoffel in slices" {
     same christoffel --control 7 "$dir/metric.h5"
 }

@@ -9,6 +9,7 @@
 #include "chain/metric.h"
 #include "chain/propagators.h"
 #include "chain/riemann.h"
+#include "chain/second_form.h"
 #include "chain/validity.h"
 #include "drafters/depth_sink.h"
 #include "drafters/onedecode.h"
@@ -38,6 +39,7 @@ static const geodec_kind *const table[] = {
     &geodec_christoffel_kind,
     &geodec_geodesics_kind,
     &geodec_riemann_kind,
+    &geodec_second_form_kind,
     &geodec_propagators_kind,
     &geodec_sweep_kind,
     &geodec_validity_kind,

@@ -1,0 +1,381 @@
+#include "chain/second_form.h"
+
+#include "artifact/binding.h"
+#include "base/choose.h"
+#include "base/extremes_internal.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/tasks.h"
+#include "chain/metric_internal.h"
+#include "chain/second_form_internal.h"
+#include "geometry/quadratic.h"
+#include "linalg/knn.h"
+#include "linalg/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUNGS = GEODEC_SECOND_FORM_RUNGS, PILOT = 48, GROUPS_MAX = 64 };
+/* Neighbours of the rungs, in numbers of coefficients. */
+static const double rungs[RUNGS] = {1.5, 2, 3, 4.5, 7, 10};
+
+geodec_second_form_options geodec_second_form_defaults(void)
+{
+    return (geodec_second_form_options){.samples = 256, .groups = 12, .control = true};
+}
+
+/* ---- fits at centres ----------------------------------------------------------------------------------------------
+ */
+
+/* The points, and the groups that are left out one by one. */
+typedef struct points {
+    int64_t count, d, n, groups;
+    const double *x;
+    uint8_t *group; /* [count] */
+} points;
+
+/* Fits at some centres with k neighbours, from lists of the nearest `listed` points, the centre among them. */
+typedef struct fits {
+    const points *p;
+    int64_t k, listed;
+    const int32_t *centre;
+    const int32_t *near; /* [centres][listed] */
+    const double *dist2; /* [centres][listed] */
+    geodec_second_form_centre *at;
+    double *without; /* [centres][groups] */
+} fits;
+
+/* A fit, or NaN where the points do not determine one. */
+static geodec_status scalar_of(geodec_quadratic *q, int64_t count, const double *z, const double *zero, double radius,
+                               const double *share, const double *start, double *scalar, geodec_err *err)
+{
+    const geodec_status st = geodec_quadratic_fit(q, count, z, zero, radius, share, start, err);
+    if (st != GEODEC_SCARCE) GEODEC_PASS(st);
+    if (st == GEODEC_SCARCE) geodec_err_clear(err);
+    *scalar = st == GEODEC_SCARCE ? NAN : geodec_quadratic_curvature_of(q, NULL).scalar;
+    return GEODEC_OK;
+}
+
+static double jackknife(int64_t groups, const double *without)
+{
+    const double mean = geodec_stats_mean(groups, without);
+    double s = 0;
+    for (int64_t g = 0; g < groups; g++) s += (without[g] - mean) * (without[g] - mean);
+    return sqrt(s * (double)(groups - 1) / (double)groups);
+}
+
+static geodec_status fit_centre(void *ctx, int64_t task, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const fits *f = ctx;
+    const points *p = f->p;
+    const int32_t *near = f->near + task * f->listed;
+    geodec_second_form_centre *at = f->at + task;
+    double *without = f->without + task * p->groups, *y = NULL, *z = NULL, *basis = NULL, *share = NULL, *start = NULL;
+    geodec_quadratic q = {0};
+    double *zero = NULL;
+    int64_t rank;
+    const int64_t room = geodec__min(f->k, p->d);
+    const double radius = sqrt(f->dist2[task * f->listed + f->k]);
+    *at = (geodec_second_form_centre){NAN, NAN, NAN, NAN, NAN, NAN, radius, NAN, NAN};
+    for (int64_t g = 0; g < p->groups; g++) without[g] = NAN;
+    if (!(radius > 0)) return GEODEC_OK;
+    GEODEC_NEW(y, f->k * p->d);
+    GEODEC_NEW(z, f->k * room);
+    GEODEC_NEW(basis, room * p->d);
+    GEODEC_NEW(share, f->k);
+    GEODEC_NEW(zero, room);
+    for (int64_t i = 0; i < f->k; i++) memcpy(y + i * p->d, p->x + near[i] * p->d, (size_t)p->d * sizeof *y);
+    GEODEC_TRY(geodec_quadratic_reduce(f->k, p->d, y, p->x + f->centre[task] * p->d, z, basis, &rank, err));
+    if (rank < p->n) goto done;
+    GEODEC_NEW(start, p->n * rank);
+    GEODEC_TRY(geodec_quadratic_init(&q, (int32_t)p->n, rank, err));
+    GEODEC_TRY(scalar_of(&q, f->k, z, zero, radius, NULL, NULL, &at->scalar, err));
+    if (isnan(at->scalar)) goto done;
+    const geodec_quadratic_curvature c = geodec_quadratic_curvature_of(&q, NULL);
+    at->sectional_min = c.sectional_min;
+    at->sectional_max = c.sectional_max;
+    at->mean_squared = c.mean_squared;
+    at->noise = q.noise / (double)(p->d - p->n);
+    at->offset = q.offset;
+    at->left_out = q.left_out;
+    memcpy(start, q.tangent, (size_t)(p->n * rank) * sizeof *start);
+    for (int64_t g = 0; g < p->groups; g++) {
+        int64_t kept = 0;
+        for (int64_t i = 0; i < f->k; i++) kept += (share[i] = p->group[near[i]] != g) > 0;
+        without[g] = at->scalar; /* of a group that is not among the neighbours */
+        if (kept < f->k) GEODEC_TRY(scalar_of(&q, f->k, z, zero, radius, share, start, without + g, err));
+    }
+    at->scalar_se = jackknife(p->groups, without);
+done:
+    geodec_quadratic_clear(&q);
+    GEODEC_FREE(y, z, basis, share, zero, start);
+    return st;
+}
+
+geodec_status geodec__second_form_pool(int64_t centres, int64_t stride, const double *scalar, const double *offset,
+                                       int64_t groups, const double *without, geodec_second_form_pool *out,
+                                       geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_second_form_pool r = {.mean = NAN, .mean_se = NAN, .median = NAN, .median_se = NAN};
+    double *value = NULL, mean[GROUPS_MAX], median[GROUPS_MAX];
+    int64_t *inside = NULL;
+    GEODEC_NEW(value, centres);
+    GEODEC_NEW(inside, centres);
+    for (int64_t c = 0; c < centres; c++) {
+        bool sound = isfinite(scalar[c * stride]);
+        for (int64_t g = 0; sound && g < groups; g++) sound = isfinite(without[c * groups + g]);
+        if (!sound)
+            r.failed++;
+        else if (offset[c * stride] > geodec__second_form_edge)
+            r.edge++;
+        else
+            inside[r.centres++] = c;
+    }
+    for (int64_t g = -1; r.centres > 0 && g < groups; g++) {
+        for (int64_t i = 0; i < r.centres; i++)
+            value[i] = g < 0 ? scalar[inside[i] * stride] : without[inside[i] * groups + g];
+        const double m = geodec_stats_mean(r.centres, value);
+        geodec_stats_sort(r.centres, value);
+        const double middle = geodec_stats_percentile(r.centres, value, 0.5);
+        *(g < 0 ? &r.mean : mean + g) = m;
+        *(g < 0 ? &r.median : median + g) = middle;
+    }
+    if (r.centres > 0) {
+        r.mean_se = jackknife(groups, mean);
+        r.median_se = jackknife(groups, median);
+    }
+    *out = r;
+done:
+    GEODEC_FREE(value, inside);
+    return st;
+}
+
+static double median_of(int64_t n, const double *first, int64_t stride, double *work)
+{
+    int64_t m = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (isfinite(first[i * stride])) work[m++] = first[i * stride];
+    geodec_stats_sort(m, work);
+    return m ? geodec_stats_percentile(m, work, 0.5) : NAN;
+}
+
+geodec_status geodec__second_form_noise(int64_t centres, int64_t stride, const double *noise, double *deviation,
+                                        geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *work = NULL;
+    GEODEC_NEW(work, centres);
+    *deviation = sqrt(median_of(centres, noise, stride, work));
+done:
+    geodec_mem_free(work);
+    return st;
+}
+
+/* Neighbours of centres, at least k + 1 of each, and the fits. at and without are new memory. */
+static geodec_status fit_all(const points *p, int64_t centres, const int32_t *centre, int64_t k, int64_t rungs_of,
+                             const int64_t *rung_k, geodec_second_form_centre **at, double **without, geodec_pool *pool,
+                             const geodec_hooks *hooks, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *y = NULL, *dist2 = NULL;
+    int32_t *near = NULL;
+    fits f = {.p = p, .listed = k + 1, .centre = centre};
+    GEODEC_NEW(y, centres * p->d);
+    GEODEC_NEW(near, centres * f.listed);
+    GEODEC_NEW(dist2, centres * f.listed);
+    GEODEC_NEW(*at, rungs_of * centres);
+    GEODEC_NEW(*without, rungs_of * centres * p->groups);
+    for (int64_t c = 0; c < centres; c++) memcpy(y + c * p->d, p->x + centre[c] * p->d, (size_t)p->d * sizeof *y);
+    if (centres > 0)
+        GEODEC_TRY(geodec_knn_search(p->count, p->d, p->x, centres, y, f.listed, near, dist2, pool, hooks, err));
+    f.near = near;
+    f.dist2 = dist2;
+    for (int64_t r = 0; r < rungs_of; r++) {
+        f.k = rung_k[r];
+        f.at = *at + r * centres;
+        f.without = *without + r * centres * p->groups;
+        GEODEC_TRY(geodec__tasks_run(pool, hooks, "second form", centres, fit_centre, &f, err));
+    }
+done:
+    GEODEC_FREE(y, near, dist2);
+    return st;
+}
+
+/* ---- the ladder ---------------------------------------------------------------------------------------------------
+ */
+
+/* The rungs at the centres of the pilot; the chosen number of neighbours and the line of the medians over radius^2. */
+static geodec_status climb(const points *p, int64_t centres, const int32_t *centre, int64_t given,
+                           geodec_second_form_rung *rung, int64_t *count, int64_t *k, geodec_stats_line *line,
+                           geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
+{
+    enum { STRIDE = sizeof(geodec_second_form_centre) / sizeof(double) };
+    geodec_status st = GEODEC_OK;
+    const int64_t coefficients = GEODEC_QUADRATIC_COEFFICIENTS(p->n);
+    geodec_second_form_centre *at = NULL;
+    double *without = NULL, work[PILOT], x[RUNGS], y[RUNGS], weight[RUNGS], best = INFINITY;
+    int64_t rung_k[RUNGS];
+    *count = 0;
+    for (int r = 0; r < RUNGS; r++) {
+        const int64_t m = (int64_t)ceil(rungs[r] * (double)coefficients) + 2;
+        if (m <= p->count / 4) rung_k[(*count)++] = m;
+    }
+    if (*count == 0)
+        GEODEC_THROW(GEODEC_SCARCE,
+                     "%lld points; a quadratic fit in %lld dimensions has %lld coefficients and needs %lld",
+                     (long long)p->count, (long long)p->n, (long long)coefficients,
+                     4 * ((long long)ceil(rungs[0] * (double)coefficients) + 2));
+    GEODEC_TRY(fit_all(p, centres, centre, rung_k[*count - 1], *count, rung_k, &at, &without, pool, hooks, err));
+    int64_t usable = 0;
+    for (int64_t r = 0; r < *count; r++) {
+        const geodec_second_form_centre *a = at + r * centres;
+        geodec_second_form_pool pooled;
+        GEODEC_TRY(geodec__second_form_pool(centres, STRIDE, &a->scalar, &a->offset, p->groups,
+                                            without + r * centres * p->groups, &pooled, err));
+        rung[r] = (geodec_second_form_rung){.k = rung_k[r],
+                                            .radius = median_of(centres, &a->radius, STRIDE, work),
+                                            .median = pooled.median,
+                                            .median_se = pooled.median_se,
+                                            .point_se = median_of(centres, &a->scalar_se, STRIDE, work)};
+        if (!(rung[r].median_se > 0) || !isfinite(rung[r].point_se)) continue;
+        x[usable] = rung[r].radius * rung[r].radius;
+        y[usable] = rung[r].median;
+        weight[usable++] = 1 / (rung[r].median_se * rung[r].median_se);
+    }
+    *line = (geodec_stats_line){.slope = NAN, .slope_se = NAN};
+    if (usable >= 3) {
+        st = geodec_stats_fit_line(usable, x, y, weight, line, err);
+        if (st == GEODEC_SINGULAR) st = GEODEC_OK, line->slope = line->slope_se = NAN;
+        GEODEC_TRY(st);
+    }
+    const double slope = fabs(line->slope) > 2 * line->slope_se ? line->slope : 0;
+    *k = given;
+    for (int64_t r = 0; r < *count && given == 0; r++) {
+        const double bias = slope * rung[r].radius * rung[r].radius;
+        const double error = rung[r].point_se * rung[r].point_se + bias * bias;
+        if (error < best) best = error, *k = rung[r].k;
+    }
+    if (*k == 0)
+        GEODEC_THROW(GEODEC_SCARCE, "no number of neighbours determines a quadratic fit in %lld dimensions",
+                     (long long)p->n);
+done:
+    GEODEC_FREE(at, without);
+    return st;
+}
+
+/* The squared radius of the rung whose number of neighbours is nearest to k. */
+static double radius_at(int64_t k, int64_t count, const geodec_second_form_rung *rung)
+{
+    int64_t best = 0;
+    for (int64_t r = 1; r < count; r++)
+        if (llabs(rung[r].k - k) < llabs(rung[best].k - k)) best = r;
+    return rung[best].radius * rung[best].radius;
+}
+
+/* ---- groups and centres -------------------------------------------------------------------------------------------
+ */
+
+/* Texts are dealt to groups at random, if there are two for each; otherwise groups are runs of points. */
+static void deal(const geodec_cloud *c, uint64_t seed, points *p)
+{
+    int64_t texts = 0;
+    for (int64_t i = 0; i < p->count; i++) texts += i == 0 || c->sequence[i] != c->sequence[i - 1];
+    for (int64_t i = 0; i < p->count; i++) {
+        const uint64_t stream = geodec_rng_id("second form group", 0);
+        p->group[i] = (uint8_t)(texts >= 2 * p->groups
+                                    ? geodec_rng_at(seed, stream, (uint64_t)c->sequence[i]) % (uint64_t)p->groups
+                                    : (uint64_t)(i * p->groups / p->count));
+    }
+}
+
+static geodec_status choose_centres(const geodec_second_form_options *o, int64_t points_of, int64_t *count,
+                                    int32_t **centre, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t *subset = NULL;
+    *count = o->samples > 0 ? geodec__min(o->samples, points_of) : points_of;
+    GEODEC_NEW(subset, *count);
+    GEODEC_NEW(*centre, *count);
+    GEODEC_TRY(geodec__choose_subset(o->seed, geodec_rng_id("second form", 0), points_of, *count, subset, err));
+    for (int64_t i = 0; i < *count; i++) (*centre)[i] = (int32_t)subset[i];
+done:
+    geodec_mem_free(subset);
+    return st;
+}
+
+/* Every m-th of the centres, PILOT of them. */
+static int64_t pilot_of(int64_t count, const int32_t *centre, int32_t *pilot)
+{
+    const int64_t m = geodec__min(count, PILOT);
+    for (int64_t i = 0; i < m; i++) pilot[i] = centre[i * count / m];
+    return m;
+}
+
+static geodec_status control(const points *p, const geodec_second_form_options *o, geodec_pool *pool,
+                             const geodec_hooks *hooks, geodec_second_form *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    points noise = *p;
+    geodec_second_form_rung rung[RUNGS];
+    geodec_second_form_centre *at = NULL;
+    int32_t *centre = NULL, pilot[PILOT];
+    double *x = NULL, *without = NULL;
+    geodec_stats_line line;
+    int64_t count, rungs_of;
+    GEODEC_NEW(x, p->count * p->d);
+    GEODEC_TRY(geodec__metric_control_points(p->count, p->d, p->x, o->seed, pool, x, err));
+    noise.x = x;
+    GEODEC_TRY(choose_centres(o, p->count, &count, &centre, err));
+    GEODEC_TRY(climb(&noise, pilot_of(count, centre, pilot), pilot, o->k, rung, &rungs_of, &out->control_k, &line, pool,
+                     hooks, err));
+    GEODEC_TRY(fit_all(&noise, count, centre, out->control_k, 1, &out->control_k, &at, &without, pool, hooks, err));
+    GEODEC_TRY(geodec__second_form_pool(count, sizeof *at / sizeof(double), &at->scalar, &at->offset, p->groups,
+                                        without, &out->control, err));
+done:
+    GEODEC_FREE(x, at, without, centre);
+    return st;
+}
+
+geodec_status geodec_second_form_compute(const geodec_cloud *cloud, int64_t d, const double *x,
+                                         const geodec_second_form_options *o, geodec_pool *pool,
+                                         const geodec_hooks *hooks, geodec_second_form *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_second_form s = {.points = cloud->points, .d = d, .groups = o->groups};
+    points p = {.count = cloud->points, .d = d, .groups = o->groups, .x = x};
+    int32_t *centre = NULL, pilot[PILOT];
+    geodec_stats_line line;
+    int64_t count, first, end;
+    p.n = s.n = o->n > 0 ? o->n : geodec_cloud_dimension(cloud);
+    if (s.n > GEODEC_QUADRATIC_MAX_N || s.n >= d)
+        GEODEC_THROW(GEODEC_RANGE,
+                     "a set of dimension %lld in %lld coordinates; at most %d and fewer than the coordinates",
+                     (long long)s.n, (long long)d, GEODEC_QUADRATIC_MAX_N);
+    if (o->groups < 2 || o->groups > GROUPS_MAX || o->k < 0 || o->k >= cloud->points)
+        GEODEC_THROW(GEODEC_RANGE, "%lld groups, %lld neighbours", (long long)o->groups, (long long)o->k);
+    GEODEC_NEW(p.group, p.count);
+    GEODEC_NEW(s.rung, RUNGS);
+    deal(cloud, o->seed, &p);
+    GEODEC_TRY(choose_centres(o, p.count, &count, &centre, err));
+    GEODEC_TRY(climb(&p, pilot_of(count, centre, pilot), pilot, o->k, s.rung, &s.rungs, &s.k, &line, pool, hooks, err));
+    GEODEC_TRY(geodec_shard_range(o->shard, count, &first, &end, err));
+    s.centres = end - first;
+    GEODEC_NEW(s.index, s.centres);
+    memcpy(s.index, centre + first, (size_t)s.centres * sizeof *centre);
+    GEODEC_TRY(fit_all(&p, s.centres, s.index, s.k, 1, &s.k, &s.at, &s.without, pool, hooks, err));
+    GEODEC_TRY(geodec__second_form_pool(s.centres, sizeof *s.at / sizeof(double), &s.at->scalar, &s.at->offset,
+                                        s.groups, s.without, &s.pool, err));
+    const double radius2 = radius_at(s.k, s.rungs, s.rung);
+    s.bias = line.slope * radius2;
+    s.bias_se = line.slope_se * radius2;
+    GEODEC_TRY(geodec__second_form_noise(s.centres, sizeof *s.at / sizeof(double), &s.at->noise, &s.noise, err));
+    if (o->control) GEODEC_TRY(control(&p, o, pool, hooks, &s, err));
+    *out = s;
+done:
+    GEODEC_FREE(p.group, centre);
+    if (st != GEODEC_OK) geodec_second_form_clear(&s);
+    return st;
+}
