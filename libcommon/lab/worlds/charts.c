@@ -290,8 +290,46 @@ static void quadratic_curvature(const geodec__world_shape *s, const double *u, c
     }
 }
 
+/* ---- field: parameters u, metric e^(2 phi) I, laid flat ------------------------------------------------------------
+ */
+
+static double phi(const geodec__world_shape *s, const double *u)
+{
+    double d[N], h[N];
+    return geodec_world_field_phi(&s->field, u, d, h);
+}
+static void field_embed(const geodec__world_shape *s, const double *u, double *y)
+{
+    memcpy(y, u, (size_t)s->n * sizeof *y);
+}
+/* Lengths are those of the field, directions those of the chart: the field is conformal. */
+static void field_push(const geodec__world_shape *s, const double *u, const double *du, double *dy)
+{
+    const double e = exp(phi(s, u));
+    for (int i = 0; i < s->n; i++) dy[i] = e * du[i];
+}
+static geodec_status field_frame(const geodec__world_shape *s, const double *u, double *e, geodec_err *err)
+{
+    const double unit = exp(-phi(s, u));
+    (void)err;
+    for (int i = 0; i < s->n; i++)
+        for (int j = 0; j < s->n; j++) e[i * s->n + j] = i == j ? unit : 0;
+    return GEODEC_OK;
+}
+static void field_curvature(const geodec__world_shape *s, const double *u, const double *e, double k[3])
+{
+    (void)e;
+    geodec_world_field_curvature(&s->field, u, k);
+}
+
 /* ---- the induced metric as a space, and its geodesics -------------------------------------------------------------
  */
+
+/* The field's own space, or the shape. */
+static const geodec_space *space_of(const geodec__world_shape *s)
+{
+    return s->set == GEODEC_WORLD_FIELD ? &s->field.space : &s->space;
+}
 
 static geodec_status chart_at(const geodec_space *space, const double *x, double *g, double *dg, double *gamma,
                               geodec_err *err)
@@ -338,9 +376,9 @@ static geodec_status chart_go(const geodec__world_shape *s, double *u, double *d
     o.dl = sign * t;
     o.method = GEODEC_GEODESIC_ADAPTIVE;
     o.rtol = 1e-13;
-    GEODEC_PASS(geodec_geodesic_path(&s->space, &o, u, v, xs, vs, NULL, &report, err));
+    GEODEC_PASS(geodec_geodesic_path(space_of(s), &o, u, v, xs, vs, NULL, &report, err));
     if (report.status == GEODEC_PATH_NONFINITE)
-        GEODEC_FAIL(GEODEC_NUMERIC, "%s: the geodesic breaks down", s->space.name);
+        GEODEC_FAIL(GEODEC_NUMERIC, "%s: the geodesic breaks down", space_of(s)->name);
     memcpy(u, xs + s->n, (size_t)s->n * sizeof *u);
     for (int i = 0; i < s->n; i++) du[i] = sign * vs[s->n + i];
     return GEODEC_OK;
@@ -353,3 +391,6 @@ const geodec__world_ops geodec__world_torus = {torus_draw,  torus_inside,    tor
                                                torus_frame, torus_curvature, chart_go};
 const geodec__world_ops geodec__world_quadratic = {
     quadratic_draw, quadratic_inside, quadratic_embed, quadratic_push, quadratic_frame, quadratic_curvature, chart_go};
+/* Uniform in u, as a quadratic graph. */
+const geodec__world_ops geodec__world_field = {quadratic_draw, quadratic_inside, field_embed, field_push,
+                                               field_frame,    field_curvature,  chart_go};

@@ -9,14 +9,16 @@
 
 enum { N = GEODEC__WORLD_N, PARAMETERS = GEODEC__WORLD_N + 1, FORMS_DEFAULT = 8 };
 
-const char *const geodec_world_set_names[] = {"sphere",    "hyperbolic", "product",  "torus",
-                                              "quadratic", "flat",       "gaussian", NULL};
+const char *const geodec_world_set_names[] = {"sphere", "hyperbolic", "product",  "torus",    "quadratic",
+                                              "flat",   "field",      "families", "gaussian", NULL};
 const char *const geodec_world_sampling_names[] = {"independent", "walk", "geodesic", NULL};
 
 geodec_world_options geodec_world_defaults(void)
 {
     return (geodec_world_options){.set = GEODEC_WORLD_SPHERE,
                                   .n = 2,
+                                  .amplitude = 0.5,
+                                  .family = 4,
                                   .ambient = 16,
                                   .points = 1000,
                                   .radius = 1,
@@ -66,7 +68,14 @@ static double cap_of(const geodec_world_options *o)
     const bool round = o->set == GEODEC_WORLD_SPHERE || o->set == GEODEC_WORLD_PRODUCT;
     return o->cap > 0 ? o->cap : round ? GEODEC__WORLD_PI : 1;
 }
-static double tube_of(const geodec_world_options *o) { return o->tube > 0 ? o->tube : o->radius / 2; }
+static double tube_of(const geodec_world_options *o)
+{
+    return o->tube > 0 ? o->tube : o->radius / (o->set == GEODEC_WORLD_FAMILIES ? 100 : 2);
+}
+static bool has_geometry(const geodec_world_options *o)
+{
+    return o->set != GEODEC_WORLD_GAUSSIAN && o->set != GEODEC_WORLD_FAMILIES;
+}
 
 static geodec_status check_texts(const geodec_world_options *o, geodec_err *err)
 {
@@ -95,6 +104,11 @@ static geodec_status check_shape(const geodec_world_options *o, geodec_err *err)
         GEODEC_FAIL(GEODEC_RANGE, "the half-angle %g is above pi", o->cap);
     if (set == GEODEC_WORLD_TORUS && !(tube_of(o) < o->radius))
         GEODEC_FAIL(GEODEC_RANGE, "the tube's radius %g is not below %g", tube_of(o), o->radius);
+    if (set == GEODEC_WORLD_FAMILIES && (o->family < 2 || o->family > o->points || tube_of(o) > o->radius / 4))
+        GEODEC_FAIL(GEODEC_RANGE, "families of %d rows within %g; at least 2, and at most a quarter of %g",
+                    (int)o->family, tube_of(o), o->radius);
+    if (!(o->amplitude >= 0) || !isfinite(o->amplitude) || !(o->scale >= 0) || !isfinite(o->scale))
+        GEODEC_FAIL(GEODEC_RANGE, "a field of amplitude %g and scale %g", o->amplitude, o->scale);
     if (!(o->length >= 0) || !isfinite(o->length) || !(o->tube >= 0))
         GEODEC_FAIL(GEODEC_RANGE, "length %g, tube %g", o->length, o->tube);
     if (o->forms < 0 || o->forms > GEODEC__WORLD_FORMS)
@@ -175,6 +189,9 @@ geodec_status geodec__world_shape_create(const geodec_world_options *o, geodec__
         s->height = 4 * s->tube * geodec__world_quarter(o->strength);
     } else if (o->set == GEODEC_WORLD_QUADRATIC) {
         GEODEC_TRY(set_forms(o, s, err));
+    } else if (o->set == GEODEC_WORLD_FIELD) {
+        GEODEC_TRY(geodec_world_field_init(&s->field, o->n, true, o->amplitude, o->scale > 0 ? o->scale : s->size / 2,
+                                           o->strength, o->seed, err));
     } else if (o->set != GEODEC_WORLD_FLAT && o->strength > 0) {
         s->radius = o->radius / sqrt(o->strength);
         if (o->set != GEODEC_WORLD_HYPERBOLIC) s->parameters++;
@@ -192,7 +209,10 @@ done:
 
 void geodec__world_shape_destroy(geodec__world_shape *s)
 {
-    if (s) geodec_mem_free(s->form);
+    if (s) {
+        geodec_world_field_clear(&s->field);
+        geodec_mem_free(s->form);
+    }
     geodec_mem_free(s);
 }
 
@@ -226,7 +246,6 @@ static geodec_status fill_null(const geodec_world_options *o, geodec_world *w, g
     geodec_status st = GEODEC_OK;
     geodec_world of = {0};
     geodec_world_options twin = *o;
-    for (int64_t i = 0; i < o->points; i++) w->scalar[i] = w->sectional_min[i] = w->sectional_max[i] = NAN;
     if (o->variance) {
         for (int64_t i = 0; i < o->points; i++) {
             geodec_rng r = geodec_rng_stream(o->seed, geodec_rng_id("worlds normal", (uint64_t)i));
@@ -295,7 +314,8 @@ static geodec_status reserve(geodec_world *w, geodec_err *err)
     GEODEC_NEW(w->basis, w->natural * w->ambient);
     GEODEC_NEW(w->parameter, rows * w->parameters);
     GEODEC_NEW(w->heading, rows * w->n);
-    if (w->set != GEODEC_WORLD_GAUSSIAN) GEODEC_NEW(w->frame, rows * w->n * w->natural);
+    if (w->set == GEODEC_WORLD_FAMILIES) GEODEC_NEW(w->covered, rows);
+    if (w->shape) GEODEC_NEW(w->frame, rows * w->n * w->natural);
 done:
     return st;
 }
@@ -305,7 +325,6 @@ geodec_status geodec_world_make(const geodec_world_options *o, geodec_world *out
     geodec_status st = GEODEC_OK;
     geodec_world w = {0};
     double *direction = NULL;
-    const bool null = o->set == GEODEC_WORLD_GAUSSIAN;
     GEODEC_PASS(check(o, err));
     w.set = o->set;
     w.sampling = o->sampling;
@@ -315,22 +334,31 @@ geodec_status geodec_world_make(const geodec_world_options *o, geodec_world *out
     w.n = o->n;
     w.radius = o->radius;
     w.cap = cap_of(o);
+    w.tube = tube_of(o);
+    w.amplitude = o->amplitude;
+    w.scale = o->scale;
+    w.family = o->family;
     w.noise = o->noise;
     w.step = o->step;
     w.turn = o->turn;
     w.share = o->share;
     w.strength = o->strength;
     w.seed = o->seed;
-    if (!null) {
+    if (has_geometry(o)) {
         GEODEC_TRY(geodec__world_shape_create(o, &w.shape, err));
         w.parameters = w.shape->parameters;
         w.tube = w.shape->tube;
         w.length = w.shape->length;
+        if (!(w.scale > 0)) w.scale = w.shape->size / 2;
     }
     GEODEC_TRY(reserve(&w, err));
-    if (null) {
+    if (!w.shape) {
         geodec__world_rows(o, &w);
-        GEODEC_TRY(fill_null(o, &w, err));
+        for (int64_t i = 0; i < w.points; i++) w.scalar[i] = w.sectional_min[i] = w.sectional_max[i] = NAN;
+        if (o->set == GEODEC_WORLD_FAMILIES)
+            GEODEC_TRY(geodec__world_families(o, &w, err));
+        else
+            GEODEC_TRY(fill_null(o, &w, err));
     } else {
         GEODEC_NEW(direction, w.points * w.parameters);
         GEODEC_TRY(geodec__world_texts(o, w.shape, &w, direction, err));
@@ -347,7 +375,7 @@ done:
 void geodec_world_clear(geodec_world *w)
 {
     GEODEC_FREE(w->x, w->clean, w->y, w->basis, w->parameter, w->frame, w->heading, w->sequence, w->position, w->turned,
-                w->scalar, w->sectional_min, w->sectional_max);
+                w->covered, w->scalar, w->sectional_min, w->sectional_max);
     geodec__world_shape_destroy(w->shape);
     *w = (geodec_world){0};
 }
@@ -368,7 +396,7 @@ geodec_status geodec_world_geodesic(const geodec_world *w, int64_t i, const doub
 {
     const geodec__world_shape *shape = w->shape;
     double u[PARAMETERS], d[PARAMETERS] = {0}, e[N * PARAMETERS], natural[GEODEC__WORLD_NATURAL];
-    if (!shape) GEODEC_FAIL(GEODEC_NUMERIC, "noise has no geodesics");
+    if (!shape) GEODEC_FAIL(GEODEC_NUMERIC, "a world of this kind has no geodesics");
     if (i < 0 || i >= w->points) GEODEC_FAIL(GEODEC_RANGE, "there is no row %lld", (long long)i);
     if (!c) c = w->heading + i * w->n;
     if (!(fabs(geodec__dot(w->n, c, c) - 1) < 1e-9)) GEODEC_FAIL(GEODEC_NUMERIC, "the direction is not of unit length");
@@ -399,5 +427,7 @@ void geodec_world_tangent(const geodec_world *w, int64_t i, double *t)
 
 const geodec_space *geodec_world_space(const geodec_world *w)
 {
-    return w->shape && w->shape->space.at ? &w->shape->space : NULL;
+    if (!w->shape) return NULL;
+    if (w->set == GEODEC_WORLD_FIELD) return &w->shape->field.space;
+    return w->shape->space.at ? &w->shape->space : NULL;
 }

@@ -13,8 +13,16 @@
  *   quadratic   graph (u, u^T Q_a u / 2) over the ball |u| <= L of R^n, a = 1..forms: second fundamental form Q_a at 0;
  *               its curvature by the equation of Gauss (do Carmo 1992, ch. 6)
  *   flat        the ball of radius L of an n-plane
- *   gaussian    the null: independent normal points with the covariance of the points of the set `null_of` in the same
- *               world, or with given variances. No curvature (NaN), no frame; texts are only numbered
+ *   field       the ball of radius L of R^n with the conformal metric of field.h, log g = strength times a fixed smooth
+ *               random function. It lies flat in R^D: the map is not isometric. Arc lengths are those of the field, the
+ *               frame is the Euclidean one
+ *   families    for coverage: rows that have a near one, and rows that have none, without a geometry (curvature NaN, no
+ *               frame). A share `strength` of the rows (rounded down to whole families) is in families of `family` rows
+ *               within `tube` of each other; any two rows of different families are at least 3/4 radius - tube apart.
+ * If c of the N rows are cached at random, the share of the other rows with a cached one within eps, tube <= eps < 3/4
+ * radius - tube, has the mean covered / N times geodec_coverage_closed_form(N, family - 1, c) gaussian    the null:
+ * independent normal points with the covariance of the points of the set `null_of` in the same world, or with given
+ * variances. No curvature (NaN), no frame; texts are only numbered
  *
  * Strength in 0..1 scales the curvature: a sphere, product and hyperbolic piece have the radius R / sqrt(strength) and
  * the same geodesic sizes, a quadratic graph the forms sqrt(strength) Q_a, a torus the metric r^2 dv^2 + (R + strength
@@ -23,7 +31,7 @@
  * embedding in R^4. The torus of strength 1 is the one in R^3.)
  *
  * Sampling:
- *   independent  uniform by volume; quadratic: uniform in u, density 1 / sqrt(det g(u)) by volume
+ *   independent  uniform by volume; quadratic and field: uniform in u, density 1 / sqrt(det g(u)) by volume
  *   walk         texts of steps of the arc length `step` along geodesics, the direction an Ornstein-Uhlenbeck process
  * on the unit sphere: d <- unit(rho d + sqrt(1 - rho^2) z), rho = e^-turn, z isotropic normal, E |z|^2 = 1, then
  * carried along geodesic     the next step is exp_x(step w), w = share d + sqrt(1 - share^2) e: d the last step carried
@@ -52,6 +60,8 @@ typedef enum geodec_world_set {
     GEODEC_WORLD_TORUS,
     GEODEC_WORLD_QUADRATIC,
     GEODEC_WORLD_FLAT,
+    GEODEC_WORLD_FIELD,
+    GEODEC_WORLD_FAMILIES,
     GEODEC_WORLD_GAUSSIAN,
     GEODEC_WORLD_SETS
 } geodec_world_set;
@@ -71,9 +81,12 @@ typedef struct geodec_world_options {
     int64_t ambient, points; /* D >= the set's own space (geodec_world_natural); default 16, 1000 */
     double radius;           /* R > 0; default 1 */
     double cap;         /* half-angle of the piece, L / R; 0 = the set's default: pi of sphere and product, else 1 */
-    double tube;        /* torus: r < R; 0 = R / 2 */
+    double tube;        /* torus: r < R; 0 = R / 2. families: at most R / 4; 0 = R / 100 */
     double length;      /* product; 0 = 2 L */
     int32_t forms;      /* quadratic: number of forms; default n (n + 1) / 2, at most 8, where 0 */
+    double amplitude;   /* field: standard deviation of log g at strength 1; default 0.5 */
+    double scale;       /* field: length over which it varies (field.h); 0 = L / 2 */
+    int32_t family;     /* families: rows of a family; default 4 */
     const double *form; /* [forms][n][n] symmetric, borrowed; NULL: seeded, normal, E (Q_ij)^2 = 1 / (n R^2), i != j */
     geodec_world_set null_of; /* gaussian without `variance`: the set whose covariance it has; default sphere */
     const double *variance;   /* gaussian: [ambient] variances along the axes of the map, borrowed; NULL: of null_of */
@@ -107,14 +120,20 @@ typedef struct geodec_world {
     double *x, *clean; /* [points][ambient] */
     double *y;         /* [points][natural] on the set, in its own space */
     double *basis;     /* [natural][ambient] orthonormal rows */
-    double *parameter; /* [points][parameters] intrinsic ones: chart coordinates, or a unit vector; gaussian: y */
-    double *frame;     /* [points][n][natural] orthonormal tangent vectors, in the set's own space; gaussian: 0 */
-    double *heading;   /* [points][n] walk, geodesic: unit direction d at the row, in its frame; else 0 */
-    int32_t *sequence, *position;          /* [points] */
-    uint8_t *turned;                       /* [points] 1 where the step to the row was turned back at an edge */
-    int64_t turns;                         /* their number */
-    double *scalar;                        /* [points] scalar curvature, closed form; gaussian: NaN */
+    double *
+        parameter; /* [points][parameters] intrinsic ones: chart coordinates, or a unit vector; without a geometry: y */
+    double
+        *frame; /* [points][n][natural] orthonormal tangent vectors, in the set's own space; NULL without a geometry */
+    double *heading;              /* [points][n] walk, geodesic: unit direction d at the row, in its frame; else 0 */
+    int32_t *sequence, *position; /* [points] */
+    uint8_t *turned;              /* [points] 1 where the step to the row was turned back at an edge */
+    uint8_t *covered;             /* [points] families: 1 where the row is in a family */
+    int64_t families;             /* their number */
+    int64_t turns;                /* their number */
+    double *scalar;               /* [points] scalar curvature, closed form; NaN without a geometry */
     double *sectional_min, *sectional_max; /* [points] over the planes of the frame (all planes, but for quadratic) */
+    int32_t family;
+    double amplitude, scale;
     double radius, cap, tube, length, noise, step, turn, share, strength; /* as used, defaults filled in; radius: before
                                                                            * strength */
     double noise_variance;                                                /* sum over all directions */
@@ -131,7 +150,7 @@ void geodec_world_clear(geodec_world *w); /* all zero is allowed */
 /* The point at the arc length s along the geodesic from row i with the unit direction c [n] in the row's frame (NULL:
  * the row's heading): y [ambient] without noise; v [ambient] its unit tangent there, may be NULL. Closed form for
  * sphere, hyperbolic, product and flat; otherwise integrated to 1e-12. It may go beyond the piece, as far as the set
- * goes. GEODEC_NUMERIC (beyond it; gaussian). */
+ * goes. GEODEC_NUMERIC (beyond it; no geometry). */
 geodec_status geodec_world_geodesic(const geodec_world *w, int64_t i, const double *c, double s, double *y, double *v,
                                     geodec_err *err) GEODEC_MUST_USE;
 /* The tangent space of row i: t [n][ambient], orthonormal rows. */

@@ -3,6 +3,7 @@
 #define GEODEC_LAB_WORLDS_WORLDS_INTERNAL_H
 
 #include "base/rng.h"
+#include "lab/worlds/field.h"
 #include "lab/worlds/worlds.h"
 
 #include <math.h>
@@ -35,11 +36,12 @@ struct geodec__world_shape {
     double size;             /* L: geodesic size of the piece */
     double length, tube;
     double height; /* torus: of a period of the wrapped profile */
-    double *form;  /* [forms][n][n] times sqrt(strength) */
+    geodec_world_field field;
+    double *form; /* [forms][n][n] times sqrt(strength) */
 };
 
 extern const geodec__world_ops geodec__world_sphere, geodec__world_product, geodec__world_flat,
-    geodec__world_hyperbolic, geodec__world_torus, geodec__world_quadratic;
+    geodec__world_hyperbolic, geodec__world_torus, geodec__world_quadratic, geodec__world_field;
 
 /* *out in new memory, of options that were checked. */
 geodec_status geodec__world_shape_create(const geodec_world_options *o, geodec__world_shape **out,
@@ -64,6 +66,9 @@ void geodec__world_rows(const geodec_world_options *o, geodec_world *w);
 /* And parameter, turned, turns; direction [points][parameters]: the unit direction at each row in the parameters. */
 geodec_status geodec__world_texts(const geodec_world_options *o, const geodec__world_shape *s, geodec_world *w,
                                   double *direction, geodec_err *err) GEODEC_MUST_USE;
+
+/* Families: y, parameter, covered, families. */
+geodec_status geodec__world_families(const geodec_world_options *o, geodec_world *w, geodec_err *err) GEODEC_MUST_USE;
 
 /* The orthogonal map: `reflections` Householder vectors of a seeded normal matrix (Stewart, SIAM J. Numer. Anal. 17
  * (1980) 403), v [reflections][d]. The images of the first `reflections` axes are uniform among orthonormal frames. */
