@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/vec_internal.h"
+#include "linalg/eig.h"
 
 #include <math.h>
 #include <string.h>
@@ -111,15 +112,37 @@ void geodec_world_field_clear(geodec_world_field *f)
     *f = (geodec_world_field){0};
 }
 
-void geodec_world_field_log(const geodec_world_field *f, const double *x, double *log_g)
+/* log g at x, full. */
+static void log_at(const geodec_world_field *f, const double *x, double *l)
 {
     const int64_t n = f->n, packed = n * (n + 1) / 2;
-    memset(log_g, 0, (size_t)packed * sizeof *log_g);
+    memset(l, 0, (size_t)(n * n) * sizeof *l);
     for (int k = 0; k < MODES; k++) {
         const double c = f->factor * cos(geodec__dot(n, f->wave[k], x) + f->phase[k]);
-        for (int64_t i = 0, at = 0; i < n; at += n - i, i++) {
-            if (f->conformal) log_g[at] += c;
-            for (int64_t j = 0; !f->conformal && j < n - i; j++) log_g[at + j] += c * f->matrix[k * packed + at + j];
-        }
+        for (int64_t i = 0, at = 0; i < n; i++)
+            for (int64_t j = i; j < n; j++, at++) {
+                const double entry = f->conformal ? (i == j) : f->matrix[k * packed + at];
+                l[i * n + j] += c * entry;
+                if (j > i) l[j * n + i] = l[i * n + j];
+            }
     }
+}
+
+geodec_status geodec_world_field_matrices(const geodec_world_field *f, int64_t points, const double *x, double *g,
+                                          geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = f->n;
+    double *l = NULL, *w = NULL;
+    GEODEC_NEW(l, n * n);
+    GEODEC_NEW(w, n);
+    for (int64_t p = 0; p < points; p++) {
+        log_at(f, x + p * n, l);
+        GEODEC_TRY_MSG(geodec_eig_sym(n, l, w, l, err), "point %lld", (long long)p);
+        for (int64_t i = 0; i < n; i++) w[i] = exp(w[i]);
+        geodec_eig_compose(n, w, l, g + p * n * n);
+    }
+done:
+    GEODEC_FREE(l, w);
+    return st;
 }

@@ -28,7 +28,7 @@ typedef struct geodec_world_field {
     bool conformal;
     double factor; /* strength amplitude sqrt(2 / M) */
     double wave[GEODEC_WORLD_FIELD_MODES][GEODEC_SPACE_DIM_MAX], phase[GEODEC_WORLD_FIELD_MODES];
-    double *matrix; /* [M][n(n+1)/2] packed S_k; NULL where conformal; owned */
+    double *matrix; /* [M][n(n+1)/2] packed rows of the upper triangle of S_k; NULL where conformal; owned */
 } geodec_world_field;
 
 /* n in 2..64, scale > 0, amplitude >= 0, strength in 0..1. Must not be moved while its space is in use. GEODEC_RANGE,
@@ -36,8 +36,10 @@ typedef struct geodec_world_field {
 geodec_status geodec_world_field_init(geodec_world_field *f, int32_t n, bool conformal, double amplitude, double scale,
                                       double strength, uint64_t seed, geodec_err *err) GEODEC_MUST_USE;
 void geodec_world_field_clear(geodec_world_field *f);
-/* log g at x [n]: rows of the upper triangle, packed [n(n+1)/2], as geodec_rbf_create takes them. */
-void geodec_world_field_log(const geodec_world_field *f, const double *x, double *log_g);
+/* The table of matrices at given places: x [points][n], g [points][n][n] = exp(log g), as geodec_metric_from_matrices
+ * takes it. GEODEC_NUMERIC (not finite), GEODEC_NOMEM. */
+geodec_status geodec_world_field_matrices(const geodec_world_field *f, int64_t points, const double *x, double *g,
+                                          geodec_err *err) GEODEC_MUST_USE;
 /* Conformal: phi, its gradient [n] and the diagonal of its second derivatives [n]. */
 double geodec_world_field_phi(const geodec_world_field *f, const double *x, double *gradient, double *second);
 /* Conformal: scalar, least and largest sectional curvature over the coordinate planes. */

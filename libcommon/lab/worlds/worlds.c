@@ -54,6 +54,8 @@ int64_t geodec_world_natural(const geodec_world_options *o)
     case GEODEC_WORLD_QUADRATIC:
         return o->n + forms_of(o);
     case GEODEC_WORLD_FLAT:
+    case GEODEC_WORLD_FIELD:
+    case GEODEC_WORLD_FAMILIES:
         return o->n;
     default:
         break;
@@ -172,6 +174,7 @@ geodec_status geodec__world_shape_create(const geodec_world_options *o, geodec__
         [GEODEC_WORLD_SPHERE] = &geodec__world_sphere,       [GEODEC_WORLD_HYPERBOLIC] = &geodec__world_hyperbolic,
         [GEODEC_WORLD_PRODUCT] = &geodec__world_product,     [GEODEC_WORLD_TORUS] = &geodec__world_torus,
         [GEODEC_WORLD_QUADRATIC] = &geodec__world_quadratic, [GEODEC_WORLD_FLAT] = &geodec__world_flat,
+        [GEODEC_WORLD_FIELD] = &geodec__world_field,
     };
     geodec_status st = GEODEC_OK;
     geodec__world_shape *s = NULL;

@@ -1,9 +1,13 @@
 /* Worlds against their closed forms: points, curvature, geodesics, sampling. */
+#include "artifact/binding.h"
+#include "base/choose.h"
 #include "base/mem.h"
 #include "base/vec_internal.h"
+#include "chain/coverage.h"
 #include "geodec/curvature.h"
 #include "geometry/geodesic.h"
-#include "lab/worlds/worlds.h"
+#include "lab/worlds/field.h"
+#include "lab/worlds/truth.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -37,6 +41,8 @@ static int cases(geodec_world_options *list)
         {GEODEC_WORLD_TORUS, 2, 2, 0, 1},         {GEODEC_WORLD_TORUS, 2, 2, 0, 0.6},
         {GEODEC_WORLD_TORUS, 2, 2, 0, 0},         {GEODEC_WORLD_QUADRATIC, 2, 1, 0.8, 1},
         {GEODEC_WORLD_QUADRATIC, 4, 2, 0.7, 0.5}, {GEODEC_WORLD_FLAT, 3, 1, 0, 1},
+        {GEODEC_WORLD_FIELD, 2, 1, 0, 1},         {GEODEC_WORLD_FIELD, 4, 2, 0, 0.5},
+        {GEODEC_WORLD_FIELD, 3, 2, 0, 0},
     };
     const int count = sizeof all / sizeof *all;
     for (int i = 0; i < count; i++) {
@@ -183,7 +189,7 @@ Test(worlds, curvature_of_the_embedded_set_is_the_closed_form)
     const int count = cases(list);
     for (int c = 0; c < count; c++) {
         geodec_world_options o = list[c];
-        if (o.n > 3) continue; /* cost */
+        if (o.n > 3 || o.set == GEODEC_WORLD_FIELD) continue; /* cost; not isometric */
         o.points = 2;
         geodec_world w = made(&o);
         for (int64_t i = 0; i < 2; i++) {
@@ -226,7 +232,7 @@ Test(worlds, curvature_of_the_chart_is_the_closed_form)
         }
         geodec_world_clear(&w);
     }
-    cr_assert_eq(charts, 8 * 40);
+    cr_assert_eq(charts, 11 * 40);
 }
 
 /* Curvature of both signs, and its scale. */
@@ -274,6 +280,7 @@ Test(worlds, geodesics_have_unit_speed_and_no_tangential_acceleration)
     const int count = cases(list);
     const double h = 1e-3;
     for (int c = 0; c < count; c++) {
+        if (list[c].set == GEODEC_WORLD_FIELD) continue;
         geodec_world w = made(&list[c]);
         for (int64_t i = 0; i < 6; i++) {
             geodec_err err = {0};
@@ -566,4 +573,188 @@ Test(worlds, given_texts_and_refusals)
         cr_assert_eq(geodec_world_make(&o, &w, &err), GEODEC_NOMEM);
         geodec_mem_fail_after(0);
     }
+}
+
+/* The field: geodesics have unit speed in it, strength scales log g, and the matrices are those of the space. */
+Test(worlds, a_field_has_its_strength)
+{
+    enum { POINTS = 400 };
+    geodec_world_options o = geodec_world_defaults();
+    geodec_err err = {0};
+    geodec_world_field f, half, turning;
+    static double g[POINTS * 9], h[POINTS * 9], e[9];
+    double square = 0;
+    o.set = GEODEC_WORLD_FIELD;
+    o.n = 3;
+    o.points = POINTS;
+    o.cap = 4;
+    o.scale = 0.7;
+    geodec_world w = made(&o);
+    for (int64_t i = 0; i < 20; i++) {
+        double y[2][16], d[3], k[3];
+        test_ok(geodec_world_geodesic(&w, i, (const double[]){0.6, 0, 0.8}, 1e-4, y[0], NULL, &err), &err);
+        test_ok(geodec_world_geodesic(&w, i, (const double[]){0.6, 0, 0.8}, -1e-4, y[1], NULL, &err), &err);
+        test_ok(geodec_world_space(&w)->at(geodec_world_space(&w), w.parameter + 3 * i, e, NULL, NULL, &err), &err);
+        for (int a = 0; a < 3; a++) d[a] = k[a] = 0;
+        for (int a = 0; a < 3; a++)
+            for (int c = 0; c < 16; c++) d[a] += w.basis[a * 16 + c] * (y[0][c] - y[1][c]) / 2e-4;
+        for (int a = 0; a < 3; a++) k[a] = sqrt(e[0]) * d[a];
+        cr_assert_float_eq(geodec__dot(3, k, k), 1, 1e-6);
+    }
+    test_ok(geodec_world_field_init(&f, 3, true, 0.5, 0.7, 1, o.seed, &err), &err);
+    test_ok(geodec_world_field_init(&half, 3, true, 0.5, 0.7, 0.5, o.seed, &err), &err);
+    test_ok(geodec_world_field_init(&turning, 3, false, 0.5, 0.7, 1, o.seed, &err), &err);
+    test_ok(geodec_world_field_matrices(&f, POINTS, w.y, g, &err), &err);
+    test_ok(geodec_world_field_matrices(&half, POINTS, w.y, h, &err), &err);
+    for (int i = 0; i < POINTS; i++) {
+        cr_assert_float_eq(log(g[9 * i]), 2 * log(h[9 * i]), 1e-12);
+        square += log(g[9 * i]) * log(g[9 * i]) / POINTS;
+    }
+    test_ok(f.space.at(&f.space, w.y, e, NULL, NULL, &err), &err);
+    cr_assert_lt(test_max_abs_diff(e, g, 9), 1e-13);
+    cr_assert(square > 0.1 && square < 0.5, "%g", square); /* 0.25 over phases; eight modes */
+    test_ok(geodec_world_field_matrices(&turning, POINTS, w.y, h, &err), &err);
+    cr_assert(fabs(h[1]) > 1e-3 && h[1] == h[3] && h[0] > 0);
+    cr_assert_eq(geodec_world_field_init(&half, 3, true, 0.5, 0, 1, 1, &err), GEODEC_RANGE);
+    geodec_world_field_clear(&f);
+    geodec_world_field_clear(&turning);
+    geodec_world_clear(&w);
+}
+
+/* Families: who has a near one, exactly; and the mean share of hits with random caches, by the closed form. */
+Test(worlds, families_are_covered_as_given)
+{
+    enum { POINTS = 300, CACHED = 120, ROUNDS = 200 };
+    geodec_world_options o = geodec_world_defaults();
+    o.set = GEODEC_WORLD_FAMILIES;
+    o.n = 5;
+    o.points = POINTS;
+    o.strength = 0.6;
+    o.family = 4;
+    o.radius = 2;
+    o.noise = 0;
+    geodec_world w = made(&o);
+    static bool near[POINTS][POINTS];
+    cr_assert_eq(w.families, 45);
+    for (int i = 0; i < POINTS; i++) {
+        int others = 0;
+        for (int j = 0; j < POINTS; j++) {
+            const double d = sqrt(geodec__gap2(16, w.x + i * 16, w.x + j * 16));
+            near[i][j] = i != j && d <= w.tube;
+            others += near[i][j];
+            cr_assert(i == j || d <= w.tube || d >= 0.75 * 2 - w.tube);
+        }
+        cr_assert_eq(others, w.covered[i] ? 3 : 0);
+    }
+    double hits = 0;
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        int64_t order[POINTS];
+        geodec__choose_order(3, round, POINTS, order);
+        for (int q = CACHED; q < POINTS; q++) {
+            bool hit = false;
+            for (int c = 0; c < CACHED; c++) hit |= near[order[q]][order[c]];
+            hits += hit / (double)(ROUNDS * (POINTS - CACHED));
+        }
+    }
+    /* 36000 queries, correlated within a family: standard error below 0.005 */
+    cr_assert_float_eq(hits, 0.6 * geodec_coverage_closed_form(POINTS, 3, CACHED), 0.015, "%g", hits);
+    geodec_world_clear(&w);
+    o.strength = 0;
+    w = made(&o);
+    cr_assert_eq(w.families, 0);
+    geodec_world_clear(&w);
+}
+
+/* Worlds of the sizes of a cloud: a world's own spectrum and noise come back. */
+Test(worlds, like_a_cloud)
+{
+    enum { POINTS = 60, K = 5, WIDTH = 12 };
+    static double coordinate[POINTS * K], eigenvalue[WIDTH];
+    static int32_t sequence[POINTS], position[POINTS];
+    geodec_cloud cloud = {.points = POINTS,
+                          .k = K,
+                          .d = WIDTH,
+                          .k_int = 3,
+                          .values = WIDTH,
+                          .coordinate = coordinate,
+                          .eigenvalue = eigenvalue,
+                          .sequence = sequence,
+                          .position = position};
+    geodec_world_options o = geodec_world_defaults();
+    geodec_world_like like;
+    geodec_err err = {0};
+    for (int i = 0; i < WIDTH; i++) eigenvalue[i] = i < K ? 10 - i : 0.01;
+    for (int i = 0; i < POINTS; i++) {
+        sequence[i] = i / 20;
+        position[i] = 1 + i % 20;
+        coordinate[i * K + 2] = 0.3 * (i % 20);
+    }
+    o.sampling = GEODEC_WORLD_GEODESIC;
+    test_ok(geodec_world_like_cloud(&cloud, false, false, &o, &like, &err), &err);
+    cr_assert(o.n == 3 && o.points == POINTS && o.ambient == WIDTH);
+    cr_assert_float_eq(like.noise, 0.1, 1e-14);
+    cr_assert_float_eq(like.span, 34, 1e-12);
+    cr_assert_float_eq(o.step, sqrt(0.09 - 8 * 0.01), 1e-12);
+    cr_assert_float_eq(o.radius, sqrt(34 - 4 * 0.01),
+                       0.05); /* a uniform sphere of 4096 points: R^2, error 1/64 of it at most */
+    geodec_world w = made(&o);
+    cr_assert_eq(w.texts, 3);
+    cr_assert_eq(memcmp(w.position, position, sizeof position), 0);
+    cr_assert_float_eq(w.noise_variance, 4 * 0.01 + 6 + 7 * 0.01, 1e-12);
+    geodec_world_clear(&w);
+    geodec_world_like_clear(&like);
+    /* the null has the whole spectrum; a set that does not fit is refused; steps longer than the piece are cut */
+    o = geodec_world_defaults();
+    o.set = GEODEC_WORLD_GAUSSIAN;
+    test_ok(geodec_world_like_cloud(&cloud, false, false, &o, &like, &err), &err);
+    w = made(&o);
+    cr_assert_eq(w.natural, WIDTH);
+    cr_assert_float_eq(w.set_variance, 40.07, 12); /* 60 points: standard error 3 */
+    geodec_world_clear(&w);
+    geodec_world_like_clear(&like);
+    o = geodec_world_defaults();
+    o.n = 12;
+    cr_assert_eq(geodec_world_like_cloud(&cloud, true, false, &o, &like, &err), GEODEC_RANGE);
+    for (int i = 0; i < POINTS; i++) coordinate[i * K + 2] = 100 * (i % 2);
+    o = geodec_world_defaults();
+    test_ok(geodec_world_like_cloud(&cloud, false, false, &o, &like, &err), &err);
+    cr_assert(like.limited);
+    cr_assert_float_eq(o.step, o.radius * pi / 2, 1e-12);
+    geodec_world_like_clear(&like);
+}
+
+/* The measured share of a text is the given one, beside its control; what the file has is what was written. */
+Test(worlds, steps_checks_and_the_file)
+{
+    geodec_world_options o = geodec_world_defaults();
+    geodec_world_truth t = {0}, back = {0};
+    geodec_err err = {0};
+    geodec_artifact *a = NULL;
+    const geodec_provenance p = {.tool = "test"};
+    const char *path = test_tmp("world.h5");
+    o.set = GEODEC_WORLD_TORUS;
+    o.points = 3000;
+    o.share = 0.6;
+    o.step = 0.05;
+    o.sampling = GEODEC_WORLD_GEODESIC;
+    t.world = made(&o);
+    test_ok(geodec_world_steps_measure(&t.world, &t.steps, &err), &err);
+    test_ok(geodec_world_check_rows(&t.world, 20, &t.check, &err), &err);
+    /* 2906 steps: standard error of each coefficient 0.015 */
+    cr_assert_eq(t.steps.counted, 2906);
+    cr_assert(fabs(t.steps.share - 0.6) < 0.05 && fabs(t.steps.random) < 0.06, "%g %g", t.steps.share, t.steps.random);
+    cr_assert_float_eq(t.steps.error, 2 - 2 * 0.6, 0.1); /* E |w - d|^2 = 2 - 2 share */
+    cr_assert(t.check.rows == 20 && t.check.curved == 20 && t.check.acceleration < 1e-6 && t.check.curvature < 1e-5);
+    cr_assert_gt(t.check.acceleration, 0);
+    test_ok(geodec_artifact_save_as(&geodec_world_truth_kind, path, &p, &t, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_world_truth_kind, path, &a, &err), &err);
+    test_ok(geodec_artifact_load(a, &back, &err), &err);
+    geodec_artifact_close(a);
+    cr_assert(back.world.set == o.set && back.world.n == 2 && back.world.points == 3000 && back.world.texts == 94);
+    cr_assert_eq(memcmp(back.world.scalar, t.world.scalar, 3000 * sizeof(double)), 0);
+    cr_assert_eq(memcmp(back.world.frame, t.world.frame, (size_t)(3000 * 2 * t.world.natural) * sizeof(double)), 0);
+    cr_assert_eq(back.steps.share, t.steps.share);
+    cr_assert_null(back.world.covered);
+    geodec_artifact_clear(&geodec_world_truth_kind, &back);
+    geodec_world_clear(&t.world);
 }
