@@ -223,7 +223,8 @@ void geodec__world_shape_destroy(geodec__world_shape *s)
  */
 
 /* What belongs to each row: its place, frame, curvature, and the direction in the frame. */
-static geodec_status fill_rows(const geodec__world_shape *s, const double *direction, geodec_world *w, geodec_err *err)
+static geodec_status fill_rows(const geodec__world_shape *s, const double *direction, const double *vector,
+                               geodec_world *w, geodec_err *err)
 {
     const int64_t n = s->n, m = s->natural, p = s->parameters;
     double e[N * PARAMETERS], dy[GEODEC__WORLD_NATURAL], k[3];
@@ -239,6 +240,9 @@ static geodec_status fill_rows(const geodec__world_shape *s, const double *direc
         w->sectional_max[i] = k[2];
         s->ops->push(s, u, direction + i * p, dy);
         for (int64_t a = 0; a < n; a++) w->heading[i * n + a] = geodec__dot(m, frame + a * m, dy);
+        if (i == 0) continue;
+        s->ops->push(s, u - p, vector + i * p, dy);
+        for (int64_t a = 0; a < n; a++) w->advance[i * n + a] = geodec__dot(m, frame - n * m + a * m, dy);
     }
     return GEODEC_OK;
 }
@@ -316,7 +320,7 @@ static geodec_status reserve(geodec_world *w, geodec_err *err)
     GEODEC_NEW(w->y, rows * w->natural);
     GEODEC_NEW(w->basis, w->natural * w->ambient);
     GEODEC_NEW(w->parameter, rows * w->parameters);
-    GEODEC_NEW(w->heading, rows * w->n);
+    GEODEC_NEW_EACH(rows * w->n, w->heading, w->advance);
     if (w->set == GEODEC_WORLD_FAMILIES) GEODEC_NEW(w->covered, rows);
     if (w->shape) GEODEC_NEW(w->frame, rows * w->n * w->natural);
 done:
@@ -327,7 +331,7 @@ geodec_status geodec_world_make(const geodec_world_options *o, geodec_world *out
 {
     geodec_status st = GEODEC_OK;
     geodec_world w = {0};
-    double *direction = NULL;
+    double *direction = NULL, *vector = NULL;
     GEODEC_PASS(check(o, err));
     w.set = o->set;
     w.sampling = o->sampling;
@@ -363,22 +367,22 @@ geodec_status geodec_world_make(const geodec_world_options *o, geodec_world *out
         else
             GEODEC_TRY(fill_null(o, &w, err));
     } else {
-        GEODEC_NEW(direction, w.points * w.parameters);
-        GEODEC_TRY(geodec__world_texts(o, w.shape, &w, direction, err));
-        GEODEC_TRY(fill_rows(w.shape, direction, &w, err));
+        GEODEC_NEW_EACH(w.points * w.parameters, direction, vector);
+        GEODEC_TRY(geodec__world_texts(o, w.shape, &w, direction, vector, err));
+        GEODEC_TRY(fill_rows(w.shape, direction, vector, &w, err));
     }
     GEODEC_TRY(embed(o, &w, err));
     GEODEC_MOVE(*out, w);
 done:
-    geodec_mem_free(direction);
+    GEODEC_FREE(direction, vector);
     geodec_world_clear(&w);
     return st;
 }
 
 void geodec_world_clear(geodec_world *w)
 {
-    GEODEC_FREE(w->x, w->clean, w->y, w->basis, w->parameter, w->frame, w->heading, w->sequence, w->position, w->turned,
-                w->covered, w->scalar, w->sectional_min, w->sectional_max);
+    GEODEC_FREE(w->x, w->clean, w->y, w->basis, w->parameter, w->frame, w->heading, w->advance, w->sequence,
+                w->position, w->turned, w->covered, w->scalar, w->sectional_min, w->sectional_max);
     geodec__world_shape_destroy(w->shape);
     *w = (geodec_world){0};
 }

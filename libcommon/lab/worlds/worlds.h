@@ -124,13 +124,15 @@ typedef struct geodec_world {
         parameter; /* [points][parameters] intrinsic ones: chart coordinates, or a unit vector; without a geometry: y */
     double
         *frame; /* [points][n][natural] orthonormal tangent vectors, in the set's own space; NULL without a geometry */
-    double *heading;              /* [points][n] walk, geodesic: unit direction d at the row, in its frame; else 0 */
-    int32_t *sequence, *position; /* [points] */
-    uint8_t *turned;              /* [points] 1 where the step to the row was turned back at an edge */
-    uint8_t *covered;             /* [points] families: 1 where the row is in a family */
-    int64_t families;             /* their number */
-    int64_t turns;                /* their number */
-    double *scalar;               /* [points] scalar curvature, closed form; NaN without a geometry */
+    double *heading; /* [points][n] walk, geodesic: unit direction d at the row, in its frame; else 0 */
+    double *advance; /* [points][n] the step to the row from the one before, over `step`: exp(step advance), in the
+ frame of the row before; 0 where there is no such step, or it was several (a gap) */
+    int32_t *sequence, *position;          /* [points] */
+    uint8_t *turned;                       /* [points] 1 where the step to the row was turned back at an edge */
+    uint8_t *covered;                      /* [points] families: 1 where the row is in a family */
+    int64_t families;                      /* their number */
+    int64_t turns;                         /* their number */
+    double *scalar;                        /* [points] scalar curvature, closed form; NaN without a geometry */
     double *sectional_min, *sectional_max; /* [points] over the planes of the frame (all planes, but for quadratic) */
     int32_t family;
     double amplitude, scale;

@@ -63,9 +63,11 @@ double geodec__world_girth(int32_t n, double radius);
 
 /* Fills sequence, position and texts. */
 void geodec__world_rows(const geodec_world_options *o, geodec_world *w);
-/* And parameter, turned, turns; direction [points][parameters]: the unit direction at each row in the parameters. */
+/* And parameter, turned, turns; direction, vector [points][parameters]: the unit direction
+ * at each row, and the vector over `step` of the one step from the row before (0 if it was not one), in the parameters.
+ */
 geodec_status geodec__world_texts(const geodec_world_options *o, const geodec__world_shape *s, geodec_world *w,
-                                  double *direction, geodec_err *err) GEODEC_MUST_USE;
+                                  double *direction, double *vector, geodec_err *err) GEODEC_MUST_USE;
 
 /* Families: y, parameter, covered, families. */
 geodec_status geodec__world_families(const geodec_world_options *o, geodec_world *w, geodec_err *err) GEODEC_MUST_USE;

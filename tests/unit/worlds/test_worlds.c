@@ -413,6 +413,11 @@ Test(worlds, texts_walk_along_geodesics)
             square += angle * angle;
             test_ok(geodec_world_geodesic(&w, i - 1, NULL, o.step, y, NULL, &err), &err);
             most = fmax(most, test_max_abs_diff(y, w.clean + i * 16, 16));
+            /* the recorded vector of the step leads to the row */
+            const double *v = w.advance + i * 3, size = sqrt(geodec__dot(3, v, v));
+            for (int a = 0; a < 3; a++) d[a] = v[a] / size;
+            test_ok(geodec_world_geodesic(&w, i - 1, d, o.step * size, y, NULL, &err), &err);
+            cr_assert_lt(test_max_abs_diff(y, w.clean + i * 16, 16), 1e-12);
             steps++;
         }
         along /= o.step * (double)steps;
@@ -682,6 +687,7 @@ Test(worlds, like_a_cloud)
                           .position = position};
     geodec_world_options o = geodec_world_defaults();
     geodec_world_like like;
+    geodec_world_like_options take = geodec_world_like_defaults();
     geodec_err err = {0};
     for (int i = 0; i < WIDTH; i++) eigenvalue[i] = i < K ? 10 - i : 0.01;
     for (int i = 0; i < POINTS; i++) {
@@ -690,7 +696,7 @@ Test(worlds, like_a_cloud)
         coordinate[i * K + 2] = 0.3 * (i % 20);
     }
     o.sampling = GEODEC_WORLD_GEODESIC;
-    test_ok(geodec_world_like_cloud(&cloud, false, false, &o, &like, &err), &err);
+    test_ok(geodec_world_like_cloud(&cloud, &take, &o, &like, &err), &err);
     cr_assert(o.n == 3 && o.points == POINTS && o.ambient == WIDTH);
     cr_assert_float_eq(like.noise, 0.1, 1e-14);
     cr_assert_float_eq(like.span, 34, 1e-12);
@@ -706,7 +712,7 @@ Test(worlds, like_a_cloud)
     /* the null has the whole spectrum; a set that does not fit is refused; steps longer than the piece are cut */
     o = geodec_world_defaults();
     o.set = GEODEC_WORLD_GAUSSIAN;
-    test_ok(geodec_world_like_cloud(&cloud, false, false, &o, &like, &err), &err);
+    test_ok(geodec_world_like_cloud(&cloud, &take, &o, &like, &err), &err);
     w = made(&o);
     cr_assert_eq(w.natural, WIDTH);
     cr_assert_float_eq(w.set_variance, 40.07, 12); /* 60 points: standard error 3 */
@@ -714,10 +720,23 @@ Test(worlds, like_a_cloud)
     geodec_world_like_clear(&like);
     o = geodec_world_defaults();
     o.n = 12;
-    cr_assert_eq(geodec_world_like_cloud(&cloud, true, false, &o, &like, &err), GEODEC_RANGE);
+    take.keep_n = true;
+    cr_assert_eq(geodec_world_like_cloud(&cloud, &take, &o, &like, &err), GEODEC_RANGE);
+    take.keep_n = false;
+    /* without the rest, with another noise */
+    o = geodec_world_defaults();
+    take.rest = false;
+    take.noise = 0.2;
+    test_ok(geodec_world_like_cloud(&cloud, &take, &o, &like, &err), &err);
+    w = made(&o);
+    cr_assert_float_eq(w.noise_variance, WIDTH * 0.04, 1e-12);
+    cr_assert_float_eq(o.radius, sqrt(34 - 4 * 0.04), 0.05);
+    geodec_world_clear(&w);
+    geodec_world_like_clear(&like);
+    take = geodec_world_like_defaults();
     for (int i = 0; i < POINTS; i++) coordinate[i * K + 2] = 100 * (i % 2);
     o = geodec_world_defaults();
-    test_ok(geodec_world_like_cloud(&cloud, false, false, &o, &like, &err), &err);
+    test_ok(geodec_world_like_cloud(&cloud, &take, &o, &like, &err), &err);
     cr_assert(like.limited);
     cr_assert_float_eq(o.step, o.radius * pi / 2, 1e-12);
     geodec_world_like_clear(&like);
@@ -742,7 +761,8 @@ Test(worlds, steps_checks_and_the_file)
     test_ok(geodec_world_check_rows(&t.world, 20, &t.check, &err), &err);
     /* 2906 steps: standard error of each coefficient 0.015 */
     cr_assert_eq(t.steps.counted, 2906);
-    cr_assert(fabs(t.steps.share - 0.6) < 0.05 && fabs(t.steps.random) < 0.06, "%g %g", t.steps.share, t.steps.random);
+    cr_assert(fabs(t.steps.share - 0.6) < 0.05 && fabs(t.steps.random) < 0.06 && t.steps.straight > t.steps.error,
+              "%g %g", t.steps.share, t.steps.random);
     cr_assert_float_eq(t.steps.error, 2 - 2 * 0.6, 0.1); /* E |w - d|^2 = 2 - 2 share */
     cr_assert(t.check.rows == 20 && t.check.curved == 20 && t.check.acceleration < 1e-6 && t.check.curvature < 1e-5);
     cr_assert_gt(t.check.acceleration, 0);
