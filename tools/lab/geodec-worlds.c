@@ -20,7 +20,7 @@ static geodec_world_options opt;
 
 enum { CHECKED = 32 };
 
-#define SETS "sphere|hyperbolic|product|torus|quadratic|flat|field|families|gaussian"
+#define SETS "sphere|hyperbolic|product|torus|quadratic|flat|field|warp|families|gaussian"
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "activations.h5"),
@@ -30,7 +30,8 @@ static const cli_option options[] = {
              "coordinates of the set; --set field: its own, otherwise one that also turns",
              .flags = CLI_VOLATILE),
     OPT_CHOICE("set", 0, &set, SETS, "SET",
-               "the set; field: a conformal metric on a flat ball; families: rows of which a share has a near one; "
+               "the set; field: a conformal metric on a flat ball; warp: a metric that carries a fact to its target; "
+               "families: rows of which a share has a near one; "
                "gaussian: the null, noise with the covariance of the set --null-of, or of the data of --like"),
     OPT_I64("dim", 'n', &dim, 0, 64, "N", "dimension of the set (0: 2, or that of the data)"),
     OPT_I64("ambient", 0, &opt.ambient, 2, 1 << 20, "N", "width of the states"),
@@ -171,12 +172,15 @@ static void say(const cli *c, const geodec_world_truth *t, bool shifted, int64_t
             geodec_world_set_names[w->set], (int)w->n, (long long)w->natural, (long long)w->ambient,
             (long long)w->points, (long long)w->texts, w->set_variance, w->noise_variance);
     if (w->shape) cli_say(c, "scalar curvature %.6g to %.6g, strength %g", low, high, w->strength);
-    if (w->shape && w->set != GEODEC_WORLD_FIELD)
+    if (w->shape && w->set != GEODEC_WORLD_FIELD && w->set != GEODEC_WORLD_WARP)
         cli_say(c, "differences of geodesics at %lld rows: tangential acceleration %.1e of 1 / standard deviation",
                 (long long)t->check.rows, t->check.acceleration);
     if (t->check.curved > 0)
         cli_say(c, "differences of the chart's metric at %lld rows: scalar curvature off by %.1e of 1 / variance",
                 (long long)t->check.curved, t->check.curvature);
+    if (w->fact)
+        cli_say(c, "the geodesic of the fact ends at %.3g of its length from the target, without the warp at %.3g",
+                t->check.after, t->check.before);
     if (w->covered)
         cli_say(c, "%lld families of %d: %lld of %lld states have others within %.4g", (long long)w->families,
                 (int)w->family, (long long)(w->families * w->family), (long long)w->points, w->tube);

@@ -30,6 +30,8 @@ static const geodec_field fields[] = {
     {"/advance", GEODEC_F64, "N,n", 0, "step",
      "texts: the step from the row before, the initial velocity of its geodesic, in the frame of that row; 0: none", 0,
      AT(world.advance)},
+    {"/fact", GEODEC_F64, "3,d", GEODEC_FIELD_OPTIONAL, "activation",
+     "warp: the query, the end of its geodesic without the warp, the target", 0, AT(world.fact)},
     {"/basis", GEODEC_F64, "M,d", 0, "1",
      "orthonormal rows: the state is natural times basis, and the noise (activations: less their /shift)", 0,
      AT(world.basis)},
@@ -37,7 +39,7 @@ static const geodec_field fields[] = {
 
 static const geodec_attr attrs[] = {
     {"set", GEODEC_ATTR_STR, 0,
-     "sphere, hyperbolic, product, torus, quadratic, flat, field, families, gaussian (worlds.h)",
+     "sphere, hyperbolic, product, torus, quadratic, flat, field, warp, families, gaussian (worlds.h)",
      GEODEC_NAMED(geodec_world_truth, world.set, geodec_world_set_names)},
     {"sampling", GEODEC_ATTR_STR, 0, "independent, walk, geodesic",
      GEODEC_NAMED(geodec_world_truth, world.sampling, geodec_world_sampling_names)},
@@ -84,6 +86,10 @@ static const geodec_attr attrs[] = {
      "largest gap between the scalar curvature of the chart's metric, by differences, and the closed form, times "
      "set_variance",
      IN(check.curvature)},
+    {"fact_before", GEODEC_ATTR_F64, 0,
+     "warp: distance of the end of the query's straight geodesic to the target over its length", IN(check.before)},
+    {"fact_after", GEODEC_ATTR_F64, 0,
+     "of the end in the warped metric, integrated; expected (1 - strength) times that", IN(check.after)},
     {"like_total", GEODEC_ATTR_F64, 0, "variance of the data that the world is like; 0: of none", IN(like.total)},
     {"like_span", GEODEC_ATTR_F64, 0, "its variance in as many leading directions as the set has", IN(like.span)},
     {"like_step", GEODEC_ATTR_F64, 0, "root of its mean square step in these, less that of the noise", IN(like.step)},

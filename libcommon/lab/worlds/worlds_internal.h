@@ -3,6 +3,7 @@
 #define GEODEC_LAB_WORLDS_WORLDS_INTERNAL_H
 
 #include "base/rng.h"
+#include "lab/worlds/carry.h"
 #include "lab/worlds/field.h"
 #include "lab/worlds/worlds.h"
 
@@ -37,11 +38,12 @@ struct geodec__world_shape {
     double length, tube;
     double height; /* torus: of a period of the wrapped profile */
     geodec_world_field field;
+    geodec_world_carry carry;
     double *form; /* [forms][n][n] times sqrt(strength) */
 };
 
 extern const geodec__world_ops geodec__world_sphere, geodec__world_product, geodec__world_flat,
-    geodec__world_hyperbolic, geodec__world_torus, geodec__world_quadratic, geodec__world_field;
+    geodec__world_hyperbolic, geodec__world_torus, geodec__world_quadratic, geodec__world_field, geodec__world_warp;
 
 /* *out in new memory, of options that were checked. */
 geodec_status geodec__world_shape_create(const geodec_world_options *o, geodec__world_shape **out,

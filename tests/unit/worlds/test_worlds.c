@@ -6,6 +6,7 @@
 #include "chain/coverage.h"
 #include "geodec/curvature.h"
 #include "geometry/geodesic.h"
+#include "lab/worlds/carry.h"
 #include "lab/worlds/field.h"
 #include "lab/worlds/truth.h"
 #include "support/support.h"
@@ -42,7 +43,7 @@ static int cases(geodec_world_options *list)
         {GEODEC_WORLD_TORUS, 2, 2, 0, 0},         {GEODEC_WORLD_QUADRATIC, 2, 1, 0.8, 1},
         {GEODEC_WORLD_QUADRATIC, 4, 2, 0.7, 0.5}, {GEODEC_WORLD_FLAT, 3, 1, 0, 1},
         {GEODEC_WORLD_FIELD, 2, 1, 0, 1},         {GEODEC_WORLD_FIELD, 4, 2, 0, 0.5},
-        {GEODEC_WORLD_FIELD, 3, 2, 0, 0},
+        {GEODEC_WORLD_FIELD, 3, 2, 0, 0},         {GEODEC_WORLD_WARP, 3, 2, 0, 1},
     };
     const int count = sizeof all / sizeof *all;
     for (int i = 0; i < count; i++) {
@@ -189,7 +190,7 @@ Test(worlds, curvature_of_the_embedded_set_is_the_closed_form)
     const int count = cases(list);
     for (int c = 0; c < count; c++) {
         geodec_world_options o = list[c];
-        if (o.n > 3 || o.set == GEODEC_WORLD_FIELD) continue; /* cost; not isometric */
+        if (o.n > 3 || o.set == GEODEC_WORLD_FIELD || o.set == GEODEC_WORLD_WARP) continue; /* cost; not isometric */
         o.points = 2;
         geodec_world w = made(&o);
         for (int64_t i = 0; i < 2; i++) {
@@ -232,7 +233,7 @@ Test(worlds, curvature_of_the_chart_is_the_closed_form)
         }
         geodec_world_clear(&w);
     }
-    cr_assert_eq(charts, 11 * 40);
+    cr_assert_eq(charts, 12 * 40);
 }
 
 /* Curvature of both signs, and its scale. */
@@ -280,7 +281,7 @@ Test(worlds, geodesics_have_unit_speed_and_no_tangential_acceleration)
     const int count = cases(list);
     const double h = 1e-3;
     for (int c = 0; c < count; c++) {
-        if (list[c].set == GEODEC_WORLD_FIELD) continue;
+        if (list[c].set == GEODEC_WORLD_FIELD || list[c].set == GEODEC_WORLD_WARP) continue;
         geodec_world w = made(&list[c]);
         for (int64_t i = 0; i < 6; i++) {
             geodec_err err = {0};
@@ -624,6 +625,51 @@ Test(worlds, a_field_has_its_strength)
     geodec_world_field_clear(&f);
     geodec_world_field_clear(&turning);
     geodec_world_clear(&w);
+}
+
+/* The warp leads the query to the target by its strength, leaves lines outside of its ball alone, and its exact
+ * derivative is that of its matrices. */
+Test(worlds, a_warp_carries_its_fact)
+{
+    static const double strengths[] = {0, 0.5, 1};
+    geodec_world_options o = geodec_world_defaults();
+    geodec_err err = {0};
+    o.set = GEODEC_WORLD_WARP;
+    o.n = 3;
+    o.points = 50;
+    for (int k = 0; k < 3; k++) {
+        geodec_world_check c;
+        geodec_world_carry warp;
+        o.strength = strengths[k];
+        geodec_world w = made(&o);
+        test_ok(geodec_world_check_rows(&w, 50, &c, &err), &err);
+        cr_assert_float_eq(c.before, 2 * sin(0.15), 1e-14);
+        cr_assert_float_eq(c.after, (1 - o.strength) * c.before, 1e-9, "strength %g: %g", o.strength, c.after);
+        cr_assert_lt(c.curvature, 1e-5);
+        cr_assert_float_eq(sqrt(geodec__gap2(16, w.fact, w.fact + 32)), 1, 1e-14);
+        test_ok(geodec_world_carry_init(&warp, 3, 1, o.strength, &err), &err);
+        for (int64_t i = 0; i < w.points; i++) {
+            const double *x = w.parameter + 3 * i, v[3] = {0.1, -0.7, 0.4};
+            double y[3], dy[3], back[3], v1[3], p[9], m[9], dg[27], q[3];
+            geodec_world_carry_unwarp(&warp, x, v, y, dy);
+            geodec_world_carry_warp(&warp, y, dy, back, v1);
+            cr_assert(test_max_abs_diff(back, x, 3) < 1e-14 && test_max_abs_diff(v1, v, 3) < 1e-13);
+            test_ok(warp.space.at(&warp.space, x, NULL, dg, NULL, &err), &err);
+            for (int a = 0; a < 3; a++) {
+                memcpy(q, x, sizeof q);
+                q[a] = x[a] + 1e-5;
+                test_ok(warp.space.at(&warp.space, q, p, NULL, NULL, &err), &err);
+                q[a] = x[a] - 1e-5;
+                test_ok(warp.space.at(&warp.space, q, m, NULL, NULL, &err), &err);
+                for (int e = 0; e < 9; e++) cr_assert_float_eq((p[e] - m[e]) / 2e-5, dg[9 * a + e], 1e-6);
+            }
+        }
+        const double outside[3] = {-0.5, 0.9, 0};
+        double g[9];
+        test_ok(warp.space.at(&warp.space, outside, g, NULL, NULL, &err), &err);
+        for (int a = 0; a < 9; a++) cr_assert_eq(g[a], a % 4 == 0);
+        geodec_world_clear(&w);
+    }
 }
 
 /* Families: who has a near one, exactly; and the mean share of hits with random caches, by the closed form. */
