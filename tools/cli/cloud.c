@@ -60,14 +60,14 @@ static void say_dimension(const cli *c, const geodec_cloud_summary *s)
     cli_say(c, "dimension %.2f [%.2f, %.2f] (Gaussian control %.2f): TwoNN corrected for %lld points, %s", t->dimension,
             t->low, t->high, g->dimension, (long long)t->part_points, window);
     if (s->doubt & (GEODEC_CLOUD_DOUBT_TIME | GEODEC_CLOUD_DOUBT_REMAINS))
-        geodec_hooks_log(&c->hooks, GEODEC_LOG_WARN,
-                         "time neighbours: the nearest neighbour of %.1f %% of the points is of the same text, less than "
-                         "%lld positions away (by chance %.1f %%); %s",
-                         100 * s->time_near, (long long)(s->theiler_window > 2 ? s->theiler_window : 2),
-                         100 * s->time_chance,
-                         s->doubt & GEODEC_CLOUD_DOUBT_REMAINS
-                             ? "there are too few points to leave all of them out, so the dimension is of paths"
-                             : "plain TwoNN measures paths, the dimension leaves them out");
+        geodec_hooks_log(
+            &c->hooks, GEODEC_LOG_WARN,
+            "time neighbours: the nearest neighbour of %.1f %% of the points is of the same text, less than "
+            "%lld positions away (by chance %.1f %%); %s",
+            100 * s->time_near, (long long)(s->theiler_window > 2 ? s->theiler_window : 2), 100 * s->time_chance,
+            s->doubt & GEODEC_CLOUD_DOUBT_REMAINS
+                ? "there are too few points to leave all of them out, so the dimension is of paths"
+                : "plain TwoNN measures paths, the dimension leaves them out");
     if ((s->doubt & GEODEC_CLOUD_DOUBT_FEW) && t->dimension > 2 * log10((double)t->part_points))
         geodec_hooks_log(&c->hooks, GEODEC_LOG_WARN,
                          "too few points: %lld support a dimension of at most %.1f (Eckmann and Ruelle 1992)",

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *output = "cloud.h5", *layer = "last", *k_int = "auto", *pca = "auto", *theiler = "auto", *shard, *joined;
+static const char *output = "cloud.h5", *layer = "last", *k_int = "auto", *pca = "auto", *theiler = "auto", *shard,
+                  *joined;
 static bool mpi;
 static geodec_cloud_options opt;
 
@@ -29,10 +30,12 @@ static const cli_option options[] = {
                "if few of many dimensions are needed)"),
     OPT_I64("twonn-points", 0, &opt.twonn_points, GEODEC_CLOUD_MIN_POINTS, 1e7, "N",
             "largest number of points in the TwoNN estimates, whose cost is quadratic"),
-    OPT_STR("theiler", 0, &theiler, "W",
-            "points of a text less than W positions apart are not neighbours in the recommended dimension (0: all are); "
-            "auto: the least W at which neighbours are next to each other in a text about as often as by chance"),
-    OPT_STR("k-int", 'k', &k_int, "N", "integer intrinsic dimension for later stages, or auto: the rounded TwoNN fit without time neighbours"),
+    OPT_STR(
+        "theiler", 0, &theiler, "W",
+        "points of a text less than W positions apart are not neighbours in the recommended dimension (0: all are); "
+        "auto: the least W at which neighbours are next to each other in a text about as often as by chance"),
+    OPT_STR("k-int", 'k', &k_int, "N",
+            "integer intrinsic dimension for later stages, or auto: the rounded TwoNN fit without time neighbours"),
     CLI_SWEEP_OPTIONS(shard, joined, "16 blocks of the covariance"),
     CLI_MPI_OPTION(mpi, "16 blocks of the covariance or of the sketches"),
 };

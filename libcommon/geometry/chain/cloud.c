@@ -15,7 +15,8 @@ enum { SLAB = GEODEC__CLOUD_SLAB, MAX_ROWS = 1 << 30 };
 
 geodec_cloud_options geodec_cloud_defaults(void)
 {
-    return (geodec_cloud_options){.variance = 0.95, .twonn_points = 20000, .control_points = 4096, .theiler = -1, .seed = 1};
+    return (geodec_cloud_options){
+        .variance = 0.95, .twonn_points = 20000, .control_points = 4096, .theiler = -1, .seed = 1};
 }
 
 /* ---- passes over the kept rows ---------------------------------------------------------------------------------- */
@@ -406,8 +407,8 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
     geodec_cloud_summary s = {0};
     double *given = NULL, *kept = NULL;
     int64_t k[GEODEC_CLOUD_SUBSETS];
-    if (!(o->variance > 0) || !(o->variance <= 1) || o->max_points < 0 || o->k_int < 0 ||
-        o->theiler < -1 || o->twonn_points < GEODEC_CLOUD_MIN_POINTS || o->control_points < GEODEC_CLOUD_MIN_POINTS) {
+    if (!(o->variance > 0) || !(o->variance <= 1) || o->max_points < 0 || o->k_int < 0 || o->theiler < -1 ||
+        o->twonn_points < GEODEC_CLOUD_MIN_POINTS || o->control_points < GEODEC_CLOUD_MIN_POINTS) {
         GEODEC_THROW(GEODEC_RANGE, "cloud options out of range");
     }
     if (b.rows > MAX_ROWS) {

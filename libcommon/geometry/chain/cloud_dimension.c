@@ -10,8 +10,7 @@ geodec_status geodec__cloud_window(geodec__cloud_run *b, int64_t n, int64_t d, c
                                    const int32_t *position, geodec_cloud_summary *s, geodec_err *err)
 {
     geodec_theiler_window w;
-    const geodec_status st =
-        geodec_theiler_find(n, d, x, text, position, b->o->theiler, b->pool, b->hooks, &w, err);
+    const geodec_status st = geodec_theiler_find(n, d, x, text, position, b->o->theiler, b->pool, b->hooks, &w, err);
     if (st != GEODEC_SCARCE) GEODEC_PASS(st);
     if (st == GEODEC_SCARCE) geodec_err_clear(err); /* TwoNN will say so */
     GEODEC_PASS(geodec_theiler_divide(n, text, position, w.window, &b->parts, err));
@@ -53,11 +52,20 @@ geodec_status geodec__cloud_twonn(const geodec__cloud_run *b, int64_t d, const d
     return GEODEC_OK;
 }
 
+/* Intervals do not know that the ratios of mutual neighbours depend on each other; hence the factor. */
+static const double widened = 1.5;
+
+static bool disjoint(const geodec_theiler *a, const geodec_theiler *b)
+{
+    const geodec_theiler *low = a->dimension < b->dimension ? a : b, *high = low == a ? b : a;
+    return low->dimension + widened * (low->high - low->dimension) <
+           high->dimension - widened * (high->dimension - high->low);
+}
+
 void geodec__cloud_doubt(geodec_cloud_summary *s)
 {
-    const geodec_theiler *least = &s->subset[0].theiler, *all = &s->subset[GEODEC_CLOUD_SUBSETS - 1].theiler;
-    if (geodec_theiler_scarce(all) || least->high < all->low || least->low > all->high)
-        s->doubt |= GEODEC_CLOUD_DOUBT_FEW;
+    const geodec_theiler *all = &s->subset[GEODEC_CLOUD_SUBSETS - 1].theiler;
+    if (geodec_theiler_scarce(all) || disjoint(&s->subset[0].theiler, all)) s->doubt |= GEODEC_CLOUD_DOUBT_FEW;
 }
 
 void geodec__cloud_gaussian(int64_t n, int64_t d, const double *eigenvalue, uint64_t seed, uint64_t stream, double *x)

@@ -88,9 +88,9 @@ typedef struct geodec_cloud_options {
     int64_t twonn_points;   /* limit of the points in TwoNN (quadratic cost); default 20000 */
     int64_t control_points; /* limit of the points in the control's spectrum; default 4096 */
     int64_t theiler;        /* window in positions; -1, the default: from the data; 0 and 1: none */
-    int64_t k_int;          /* integer dimension; 0 = the trimmed fit of TwoNN with neighbours in time left out, rounded,
-                               in 1..K; K if not measured */
-    bool drop_outliers;     /* leave out the rows of extreme norm */
+    int64_t k_int;      /* integer dimension; 0 = the trimmed fit of TwoNN with neighbours in time left out, rounded,
+                           in 1..K; K if not measured */
+    bool drop_outliers; /* leave out the rows of extreme norm */
     geodec_cloud_pca pca;
     uint64_t seed;
     struct geodec_sweep *sweep; /* computes the covariance in 16 blocks of points; a slice stops after it. NULL: all at
@@ -108,7 +108,8 @@ typedef struct geodec_cloud_subset {
 } geodec_cloud_subset;
 
 /* What the dimension is in doubt for. FEW: the dimension is above 2 log10 of the points of a part (Eckmann and Ruelle,
- * Physica D 56 (1992) 185), or the intervals of N/4 and N points are disjoint: the estimate has not converged. */
+ * Physica D 56 (1992) 185), or the intervals of N/4 and N points, half as wide again, are disjoint: the estimate has
+ * not converged. */
 enum {
     GEODEC_CLOUD_DOUBT_TIME = 1,    /* time neighbours, which a window leaves out */
     GEODEC_CLOUD_DOUBT_REMAINS = 2, /* time neighbours remain: too few points for a window that leaves them out */
@@ -123,8 +124,8 @@ typedef struct geodec_cloud_summary {
     int64_t sketch_width;     /* 0: exact components */
     double sketch_residual;   /* largest |C q - theta q| of the kept components over the first eigenvalue */
     double total_variance, explained, participation; /* (sum lambda)^2 / sum lambda^2 */
-    int64_t theiler_window, theiler_parts; /* 1, 1: plain */
-    int64_t doubt;                         /* GEODEC_CLOUD_DOUBT_..., or-ed */
+    int64_t theiler_window, theiler_parts;           /* 1, 1: plain */
+    int64_t doubt;                                   /* GEODEC_CLOUD_DOUBT_..., or-ed */
     /* share of the points whose nearest neighbour is of the same text within max(window, 2) positions; what positions
      * without meaning give */
     double time_near, time_chance;

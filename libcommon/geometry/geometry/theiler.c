@@ -94,7 +94,8 @@ void geodec_theiler_clear(geodec_theiler_parts *p)
     *p = (geodec_theiler_parts){0};
 }
 
-/* ---- the window --------------------------------------------------------------------------------------------------- */
+/* ---- the window ---------------------------------------------------------------------------------------------------
+ */
 
 /* Pairs of ratios: of one text; of texts whose order is tested; in time, and what order without meaning gives. */
 typedef struct tally {
@@ -246,7 +247,8 @@ done:
     return st;
 }
 
-/* ---- the estimate ------------------------------------------------------------------------------------------------- */
+/* ---- the estimate -------------------------------------------------------------------------------------------------
+ */
 
 void geodec_theiler_of(const geodec_twonn *t, int64_t parts, geodec_theiler *out)
 {
@@ -302,7 +304,4 @@ done:
     return st;
 }
 
-bool geodec_theiler_scarce(const geodec_theiler *t)
-{
-    return t->dimension > 2 * log10((double)t->part_points);
-}
+bool geodec_theiler_scarce(const geodec_theiler *t) { return t->dimension > 2 * log10((double)t->part_points); }

@@ -46,8 +46,8 @@ typedef struct geodec_theiler_window {
 } geodec_theiler_window;
 
 /* The window from the data, for x [n][d] of texts text [n] at positions position [n], in any order. asked >= 0: that
- * window (0: 1) and only its shares. Without a text of two points: window 1, no search. GEODEC_SCARCE, GEODEC_NUMERIC as
- * geodec_twonn_estimate. */
+ * window (0: 1) and only its shares. Without a text of two points: window 1, no search. GEODEC_SCARCE, GEODEC_NUMERIC
+ * as geodec_twonn_estimate. */
 geodec_status geodec_theiler_find(int64_t n, int64_t d, const double *x, const int32_t *text, const int32_t *position,
                                   int64_t asked, geodec_pool *pool, const geodec_hooks *hooks,
                                   geodec_theiler_window *out, geodec_err *err) GEODEC_MUST_USE;

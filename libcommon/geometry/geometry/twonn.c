@@ -166,8 +166,7 @@ geodec_status geodec__twonn_blocks(int64_t n, const double *d2, const int32_t *b
         GEODEC_THROW(GEODEC_SCARCE, "TwoNN: the neighbour distances of each point are all but equal");
     t.ml_low = t.ml_high = t.ml;
     t.fit_low = t.fit_high = t.fit;
-    if (o->replicates > 0)
-        GEODEC_TRY(intervals(used, log_mu, of, block ? blocks : 0, rank_y, kept, o, &t, err));
+    if (o->replicates > 0) GEODEC_TRY(intervals(used, log_mu, of, block ? blocks : 0, rank_y, kept, o, &t, err));
     *out = t;
 done:
     GEODEC_FREE(log_mu, of, rank_y);

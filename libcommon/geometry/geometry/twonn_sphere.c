@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { STEPS = 2048, HALVINGS = 48 };
+enum { STEPS = 512, HALVINGS = 48, LIMIT = 200 };
 
 /* ln of du/dt, t = ln(s/(1-s)): s^(D/2) (1-s)^(D/2) / B(D/2, D/2). */
 static double log_density(double half, double log_beta, double t)
@@ -23,26 +23,41 @@ double geodec_twonn_sphere_mean(double dimension, int64_t n)
     /* Below t the share is about its density over the slope of its logarithm. Simpson's rule within each step for u,
      * the trapezoidal rule, whose integrand vanishes at both ends, for the mean. */
     const double begin = low, step = -2 * begin / STEPS;
-    double u = exp(log_density(half, log_beta, begin)) / (half * tanh(-begin / 2)), sum = 0;
-    for (int i = 0; i <= STEPS; i++) {
+    double before = exp(log_density(half, log_beta, begin)), u = before / (half * tanh(-begin / 2)), sum = 0;
+    for (int i = 0; i <= STEPS && u < 1; i++) {
         const double t = begin + i * step, far = 1 / (1 + exp(t)); /* 1 - s */
-        if (u >= 1) break;
+        const double after = exp(log_density(half, log_beta, t + step));
         sum += m * u * exp((m - 1) * log1p(-u)) * far;
-        u += step / 6 *
-             (exp(log_density(half, log_beta, t)) + 4 * exp(log_density(half, log_beta, t + step / 2)) +
-              exp(log_density(half, log_beta, t + step)));
+        u += step / 6 * (before + 4 * exp(log_density(half, log_beta, t + step / 2)) + after);
+        before = after;
     }
     return sum * step / 2;
 }
 
+/* The logarithm of a mean is nearly linear in that of the dimension: regula falsi, the kept end halved (Illinois). */
 double geodec_twonn_sphere_dimension(double mean, int64_t n)
 {
-    double low = log(0.01), high = log(1e4);
-    if (n < 3 || !(mean <= geodec_twonn_sphere_mean(exp(low), n)) || !(mean >= geodec_twonn_sphere_mean(exp(high), n)))
-        return NAN;
-    for (int i = 0; i < HALVINGS; i++) { /* the mean falls with the dimension */
-        const double d = (low + high) / 2;
-        *(geodec_twonn_sphere_mean(exp(d), n) > mean ? &low : &high) = d;
+    double low = log(0.01), high = log(1e4), at = low;
+    if (n < 3 || !(mean > 0)) return NAN;
+    double above = log(geodec_twonn_sphere_mean(exp(low), n) / mean),
+           below = log(geodec_twonn_sphere_mean(exp(high), n) / mean);
+    if (!(above >= 0) || !(below <= 0)) return NAN;
+    for (int i = 0, side = 0; i < LIMIT && high - low > 1e-12; i++) {
+        const double next = above - below > 0 ? low + (high - low) * above / (above - below) : low;
+        const double f = log(geodec_twonn_sphere_mean(exp(next), n) / mean);
+        if (fabs(next - at) < 1e-9) return exp(next);
+        at = next;
+        if (f > 0) {
+            low = next;
+            above = f;
+            if (side == 1) below /= 2;
+            side = 1;
+        } else {
+            high = next;
+            below = f;
+            if (side == -1) above /= 2;
+            side = -1;
+        }
     }
-    return exp((low + high) / 2);
+    return exp(at);
 }

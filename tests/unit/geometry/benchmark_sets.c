@@ -63,22 +63,34 @@ static void point(int set, const double *z, const double *u, double *x)
 {
     const double t = set == ROLL ? 1.5 * pi * (1 + 2 * u[0]) : 10 * pi * u[0];
     switch (set) {
-    case SPHERE: sphere(z, x); break;
-    case AFFINE: affine(u, x); break;
-    case CONCENTRATED: concentrated(u, x); break;
-    case NONLINEAR_8: nonlinear(4, 8, u, x); break;
+    case SPHERE:
+        sphere(z, x);
+        break;
+    case AFFINE:
+        affine(u, x);
+        break;
+    case CONCENTRATED:
+        concentrated(u, x);
+        break;
+    case NONLINEAR_8:
+        nonlinear(4, 8, u, x);
+        break;
     case HELIX:
         x[0] = t * cos(10 * pi * u[1]);
         x[1] = t * sin(10 * pi * u[1]);
         x[2] = 5 * pi * u[1];
         break;
-    case NONLINEAR_36: nonlinear(6, 36, u, x); break;
+    case NONLINEAR_36:
+        nonlinear(6, 36, u, x);
+        break;
     case ROLL:
         x[0] = t * cos(t);
         x[1] = 21 * u[1];
         x[2] = t * sin(t);
         break;
-    case CUBE: cube(u, x); break;
+    case CUBE:
+        cube(u, x);
+        break;
     case MOEBIUS: {
         const double phi = 2 * pi * u[0], half = u[1] - 0.5;
         x[0] = (1 + half * cos(5 * phi)) * cos(phi);

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the closed form ---------------------------------------------------------------------------------------------- */
+/* ---- the closed form ----------------------------------------------------------------------------------------------
+ */
 
 /* On S^2 the area of a cap is proportional to the square of its chord, so TwoNN has no bias at any n. The others are
  * Monte Carlo means over uniform points; the tolerance is 5 standard errors. */
@@ -54,7 +55,8 @@ Test(geometry, twonn_of_uniform_points_on_spheres)
     cr_assert(isnan(geodec_twonn_sphere_dimension(0.5, 2)));
 }
 
-/* ---- exactness ---------------------------------------------------------------------------------------------------- */
+/* ---- exactness ----------------------------------------------------------------------------------------------------
+ */
 
 enum { DIM = 6, LENGTH = 60 };
 
@@ -121,7 +123,8 @@ Test(geometry, parts_hold_points_of_a_text_apart)
                 double s = 0;
                 if (i == j || p.part[i] != p.part[j]) continue;
                 if (text[i] == text[j]) cr_assert_geq(labs((long)position[i] - position[j]), window[w]);
-                for (int c = 0; c < DIM; c++) s += (x[i * DIM + c] - x[j * DIM + c]) * (x[i * DIM + c] - x[j * DIM + c]);
+                for (int c = 0; c < DIM; c++)
+                    s += (x[i * DIM + c] - x[j * DIM + c]) * (x[i * DIM + c] - x[j * DIM + c]);
                 d2[1] = fmin(d2[1], fmax(d2[0], s));
                 d2[0] = fmin(d2[0], s);
             }
@@ -147,7 +150,8 @@ Test(geometry, parts_hold_points_of_a_text_apart)
     }
 }
 
-/* ---- the window: planted cases and clean ones, 20 seeds each ------------------------------------------------------- */
+/* ---- the window: planted cases and clean ones, 20 seeds each -------------------------------------------------------
+ */
 
 enum { SEEDS = 20, STATES = 1500 };
 
@@ -227,7 +231,8 @@ Test(geometry, windows_as_long_as_texts)
     cr_assert(w.remain && w.window > 4, "%d", (int)w.window);
 }
 
-/* ---- published sets ----------------------------------------------------------------------------------------------- */
+/* ---- published sets -----------------------------------------------------------------------------------------------
+ */
 
 typedef struct sample {
     double plain, dimension; /* means over the seeds */
@@ -262,8 +267,8 @@ static sample measure(int set, int64_t n, int64_t length, double memory, int see
 static void within(int set, const char *how, const sample *s)
 {
     const int d = benchmark_sets[set].dimension;
-    printf("%-17s %-11s dimension %2d: plain TwoNN %5.2f, corrected %5.2f\n", benchmark_sets[set].name, how, d, s->plain,
-           s->dimension);
+    printf("%-17s %-11s dimension %2d: plain TwoNN %5.2f, corrected %5.2f\n", benchmark_sets[set].name, how, d,
+           s->plain, s->dimension);
     cr_expect(fabs(s->dimension - d) <= 0.5, "%s, %s: %g, not %d", benchmark_sets[set].name, how, s->dimension, d);
 }
 
@@ -282,8 +287,7 @@ Test(geometry, dimension_of_published_sets_along_texts)
     for (int set = 0; set < BENCHMARK_SETS; set++) {
         const sample s = measure(set, 5000, 128, 3, 4);
         within(set, "along texts", &s);
-        if (benchmark_sets[set].dimension >= 6)
-            cr_expect(benchmark_sets[set].dimension - s.plain > 1, "%g", s.plain);
+        if (benchmark_sets[set].dimension >= 6) cr_expect(benchmark_sets[set].dimension - s.plain > 1, "%g", s.plain);
     }
 }
 
