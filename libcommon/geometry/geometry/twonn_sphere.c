@@ -10,7 +10,8 @@ static double log_density(double half, double log_beta, double t)
     return -half * (fabs(t) + 2 * log1p(exp(-fabs(t)))) - log_beta;
 }
 
-double geodec_twonn_sphere_mean(double dimension, int64_t n)
+/* E ln(r2/r1) of n >= 3 uniform points on the sphere S^dimension. */
+static double expected(double dimension, int64_t n)
 {
     const double half = dimension / 2, log_beta = 2 * lgamma(half) - lgamma(dimension), m = (double)(n - 1);
     const double floor = log(1e-12 / m);
@@ -39,12 +40,11 @@ double geodec_twonn_sphere_dimension(double mean, int64_t n)
 {
     double low = log(0.01), high = log(1e4), at = low;
     if (n < 3 || !(mean > 0)) return NAN;
-    double above = log(geodec_twonn_sphere_mean(exp(low), n) / mean),
-           below = log(geodec_twonn_sphere_mean(exp(high), n) / mean);
+    double above = log(expected(exp(low), n) / mean), below = log(expected(exp(high), n) / mean);
     if (!(above >= 0) || !(below <= 0)) return NAN;
     for (int i = 0, side = 0; i < LIMIT && high - low > 1e-12; i++) {
         const double next = above - below > 0 ? low + (high - low) * above / (above - below) : low;
-        const double f = log(geodec_twonn_sphere_mean(exp(next), n) / mean);
+        const double f = log(expected(exp(next), n) / mean);
         if (fabs(next - at) < 1e-9) return exp(next);
         at = next;
         if (f > 0) {

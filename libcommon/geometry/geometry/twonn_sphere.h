@@ -17,10 +17,8 @@
 
 #include <stdint.h>
 
-/* E ln(r2/r1) for n >= 3 uniform points on the sphere S^dimension; dimension > 0 is any real number. Relative error
- * below 1e-6. */
-double geodec_twonn_sphere_mean(double dimension, int64_t n);
-/* The dimension for a mean of ln mu, in 0.01 .. 10000; NaN for a mean outside of that, or n < 3. */
+/* The dimension for a mean of ln mu, in 0.01 .. 10000; NaN for a mean outside of that, or n < 3. Relative error below
+ * 1e-6. */
 double geodec_twonn_sphere_dimension(double mean, int64_t n);
 
 #endif
