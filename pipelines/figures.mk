@@ -19,8 +19,8 @@ $(F)/spectrum.tsv: $(R)/cloud.h5 FORCE
 $(F)/subsets.tsv: $(R)/cloud.h5 FORCE
 	@$(table) $< ladder/points ladder/components control/components > $(out)
 $(F)/twonn.tsv: $(R)/cloud.h5 FORCE
-	@$(table) $< ladder/twonn_points ladder/twonn_fit ladder/twonn_fit_interval control/twonn_fit control/twonn_fit_interval \
-	  > $(out)
+	@$(table) $< ladder/twonn_points ladder/dimension ladder/dimension_interval control/dimension control/dimension_interval \
+	  ladder/twonn_fit > $(out)
 
 $(F)/cloud.tsv: $(R)/metric.h5 FORCE
 	@$(table) $< 'SELECT at(points, 0) AS points_0, at(points, 1) AS points_1 FROM t' > $(out)

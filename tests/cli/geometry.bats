@@ -120,3 +120,39 @@ setup_file() {
     run "$bin/geodec-info" "$dir/kept.h5"
     [[ "$output" == *"metric 1."* ]]
 }
+
+# walk STEPS: 2000 points in four dimensions, a filtered walk; STEPS 0: independent points
+walk() {
+    awk -v m="$1" 'function normal() { return sqrt(-2 * log(1 - rand())) * cos(6.28318530717959 * rand()) }
+        BEGIN { srand(7); a = m > 0 ? exp(-1 / m) : 0
+            for (i = 0; i < 2000; i++) for (c = 0; c < 4; c++) {
+                f[c] = a * f[c] + sqrt(1 - a * a) * normal(); s[c] = a * s[c] + (1 - a) * f[c]
+                printf "%.9g%s", s[c], c < 3 ? "\t" : "\n" } }'
+}
+
+@test "cloud: neighbours in time are found, said and left out of the dimension; the plain estimate stays" {
+    walk 3 > "$dir/walk.tsv"
+    walk 0 > "$dir/free.tsv"
+    for f in walk free; do
+        "$bin/geodec-import" --quiet --states --consecutive -o "$dir/$f-a.h5" "$dir/$f.tsv"
+        run --separate-stderr "$bin/geodec-cloud" -o "$dir/$f.h5" "$dir/$f-a.h5"
+        [ "$status" -eq 0 ] || { echo "$stderr"; false; }
+        said=$stderr
+        [[ "$said" == *"dimension "*"Gaussian control"*"TwoNN corrected for "* ]]
+        [ $f = walk ] || [[ "$said" != *"time neighbours:"* && "$said" != *"too few points"* ]]
+        [ $f = free ] || [[ "$said" == *"warning: time neighbours: the nearest neighbour of "* ]]
+    done
+    "$bin/geodec-cloud" --quiet --theiler 0 -o "$dir/off.h5" "$dir/walk-a.h5"
+    "$bin/geodec-cloud" --quiet --theiler 12 -o "$dir/asked.h5" "$dir/walk-a.h5"
+    mapfile -t v < <("$bin/geodec-value" --quiet --root "$dir" {walk,off,asked,free}.h5#theiler_window {walk,free}.h5#dimension_doubt \
+        {walk,off}'.h5#ladder/twonn_fit[-1]' {off,walk}'.h5#ladder/theiler_fit[-1]' 'walk.h5#ladder/dimension[-1]' | tail -n +2 | cut -f 2)
+    echo "${v[@]}"
+    [ "${v[0]}" -gt 1 ]
+    [ "${v[*]:1:5}" = "1 12 1 1 0" ]
+    [ "${v[6]}" = "${v[7]}" ]
+    [ "${v[7]}" = "${v[8]}" ]
+    [ "${v[8]}" != "${v[9]}" ]
+    awk -v d="${v[10]}" 'BEGIN { exit !(d > 3.3 && d < 4.7) }'
+    run --separate-stderr "$bin/geodec-cloud" --theiler often -o "$dir/no.h5" "$dir/walk-a.h5"
+    [ "$status" -eq 2 ]
+}

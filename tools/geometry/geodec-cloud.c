@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *output = "cloud.h5", *layer = "last", *k_int = "auto", *pca = "auto", *shard, *joined;
+static const char *output = "cloud.h5", *layer = "last", *k_int = "auto", *pca = "auto", *theiler = "auto", *shard,
+                  *joined;
 static bool mpi;
 static geodec_cloud_options opt;
 
@@ -29,7 +30,12 @@ static const cli_option options[] = {
                "if few of many dimensions are needed)"),
     OPT_I64("twonn-points", 0, &opt.twonn_points, GEODEC_CLOUD_MIN_POINTS, 1e7, "N",
             "largest number of points in the TwoNN estimates, whose cost is quadratic"),
-    OPT_STR("k-int", 'k', &k_int, "N", "integer intrinsic dimension for later stages, or auto: the rounded TwoNN fit"),
+    OPT_STR(
+        "theiler", 0, &theiler, "W",
+        "points of a text less than W positions apart are not neighbours in the recommended dimension (0: all are); "
+        "auto: the least W at which neighbours are next to each other in a text about as often as by chance"),
+    OPT_STR("k-int", 'k', &k_int, "N",
+            "integer intrinsic dimension for later stages, or auto: the rounded TwoNN fit without time neighbours"),
     CLI_SWEEP_OPTIONS(shard, joined, "16 blocks of the covariance"),
     CLI_MPI_OPTION(mpi, "16 blocks of the covariance or of the sketches"),
 };
@@ -45,9 +51,14 @@ static const cli_tool tool = {
         "likelihood, and a line fit without the largest 10 %; 95 % bootstrap intervals) of N/4, N/2 and N points.\n"
         "TwoNN is measured in the space of the states; beside it stands TwoNN of the K coordinates, which later\n"
         "stages use. The control is a Gaussian cloud with the same spectrum. Where most ratios of distances are\n"
-        "ties, TwoNN is not measured.",
+        "ties, TwoNN is not measured.\n"
+        "Consecutive states of a text are near each other, and TwoNN of them measures the path. So TwoNN is measured\n"
+        "a second time among points of a text that are at least W positions apart (--theiler), and corrected for the\n"
+        "number of points by uniform points on a sphere: this is the recommended dimension. A warning says when\n"
+        "nearest neighbours are steps of the same text, and when the points are too few for the dimension (more than\n"
+        "2 log10 of their number, or different for N/4 and N points).",
     .examples = "geodec-cloud --layer sink --max-points 2000 -o cloud.h5 activations.h5\n"
-                "geodec-table cloud.h5 /ladder/points /ladder/components /ladder/twonn_fit /control/twonn_fit",
+                "geodec-table cloud.h5 /ladder/points /ladder/twonn_ml /ladder/dimension /control/dimension",
     CLI_TAKES(options, 1, 1),
     .plans = true,
 };
@@ -130,6 +141,7 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_TRY(number("k-int", k_int, &opt.k_int, err));
         if (opt.k_int < 1) GEODEC_THROW(GEODEC_RANGE, "--k-int: %s is below 1", k_int);
     }
+    if (strcmp(theiler, "auto") != 0) GEODEC_TRY(number("theiler", theiler, &opt.theiler, err));
     input states_file = {&stage, c, &in};
     GEODEC_TRY(ranks_inputs(comm, open_input, &states_file, err));
     GEODEC_TRY(geodec_activations_view(in, &states, err));

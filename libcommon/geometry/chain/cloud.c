@@ -15,7 +15,8 @@ enum { SLAB = GEODEC__CLOUD_SLAB, MAX_ROWS = 1 << 30 };
 
 geodec_cloud_options geodec_cloud_defaults(void)
 {
-    return (geodec_cloud_options){.variance = 0.95, .twonn_points = 20000, .control_points = 4096, .seed = 1};
+    return (geodec_cloud_options){
+        .variance = 0.95, .twonn_points = 20000, .control_points = 4096, .theiler = -1, .seed = 1};
 }
 
 /* ---- passes over the kept rows ---------------------------------------------------------------------------------- */
@@ -322,6 +323,24 @@ done:
     return st;
 }
 
+/* The window in time, of the first n points by rank: x [n][d]. */
+static geodec_status window(geodec__cloud_run *b, int64_t n, const double *x, const geodec_cloud *c,
+                            geodec_cloud_summary *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *text = NULL, *position = NULL;
+    GEODEC_NEW_EACH(n, text, position);
+    for (int64_t i = 0; i < b->points; i++) {
+        if (b->rank[i] >= n) continue;
+        text[b->rank[i]] = c->sequence[i];
+        position[b->rank[i]] = c->position[i];
+    }
+    GEODEC_TRY(geodec__cloud_window(b, n, b->d, x, text, position, s, err));
+done:
+    GEODEC_FREE(text, position);
+    return st;
+}
+
 /* Writes everything except the coordinates, which are already in the file. Takes ownership of the arrays of pca and
  * c. */
 static geodec_status save(const geodec__cloud_run *b, geodec_pca *pca, const geodec_cloud_summary *s, geodec_cloud *c,
@@ -369,7 +388,8 @@ static void summarise(const geodec__cloud_run *b, const geodec_pca *pca, geodec_
     s->total_variance = pca->total;
     s->explained = pca->explained;
     s->participation = pca->total * pca->total / squares;
-    const double fit = s->subset[GEODEC_CLOUD_SUBSETS - 1].twonn.fit;
+    geodec__cloud_doubt(s);
+    const double fit = s->subset[GEODEC_CLOUD_SUBSETS - 1].theiler.twonn.fit;
     int64_t k_int = b->o->k_int;
     if (k_int == 0) k_int = isfinite(fit) ? (int64_t)llround(fmin(fit, 1e6)) : pca->k; /* not measured: all */
     if (k_int < 1) k_int = 1;
@@ -385,10 +405,9 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
     geodec_pca pca = {0};
     geodec_cloud cloud = {0};
     geodec_cloud_summary s = {0};
-    geodec_twonn *twonn[GEODEC_CLOUD_SUBSETS], *twonn_kept[GEODEC_CLOUD_SUBSETS];
     double *given = NULL, *kept = NULL;
     int64_t k[GEODEC_CLOUD_SUBSETS];
-    if (!(o->variance > 0) || !(o->variance <= 1) || o->max_points < 0 || o->k_int < 0 ||
+    if (!(o->variance > 0) || !(o->variance <= 1) || o->max_points < 0 || o->k_int < 0 || o->theiler < -1 ||
         o->twonn_points < GEODEC_CLOUD_MIN_POINTS || o->control_points < GEODEC_CLOUD_MIN_POINTS) {
         GEODEC_THROW(GEODEC_RANGE, "cloud options out of range");
     }
@@ -422,21 +441,21 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
     for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
         s.subset[t].points = b.size[t];
         s.subset[t].components = k[t];
-        twonn[t] = &s.subset[t].twonn;
-        twonn_kept[t] = &s.subset[t].kept;
     }
-    GEODEC_TRY(geodec__cloud_twonn(&b, b.d, given, "cloud-twonn", twonn, err));
-    GEODEC_TRY(geodec__cloud_twonn(&b, pca.k, kept, "cloud-twonn", twonn_kept, err));
+    GEODEC_TRY(read_rows(&b, &cloud, err));
+    GEODEC_TRY(window(&b, n_sample, given, &cloud, &s, err));
+    GEODEC_TRY(geodec__cloud_twonn(&b, b.d, given, "cloud-twonn", false, s.subset, err));
+    GEODEC_TRY(geodec__cloud_twonn(&b, pca.k, kept, "cloud-twonn", true, s.subset, err));
     GEODEC_FREE(given, kept);
     given = kept = NULL;
     GEODEC_TRY(geodec__cloud_control(&b, &pca, s.control, err));
     summarise(&b, &pca, &s);
-    GEODEC_TRY(read_rows(&b, &cloud, err));
     GEODEC_TRY(save(&b, &pca, &s, &cloud, out, err));
     if (summary) *summary = s;
 done:
     geodec_cloud_clear(&cloud);
     geodec_pca_clear(&pca);
+    geodec_theiler_clear(&b.parts);
     GEODEC_FREE(given, kept, b.row_mean, b.row, b.rank, b.slab, b.wide, b.scratch);
     return st;
 }
@@ -458,13 +477,14 @@ done:
 
 /* Ranks the points in random order; sets x of the subsets in memory, and their numbers of components. */
 static geodec_status subsets_of_points(geodec__cloud_run *b, const geodec_cloud_points *p, double *shuffled,
-                                       geodec_cloud_subset subset[GEODEC_CLOUD_SUBSETS], geodec_err *err)
+                                       geodec_cloud_summary *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int32_t *order = NULL;
+    int32_t *order = NULL, *text = NULL;
     double *value = NULL;
-    geodec_twonn *twonn[GEODEC_CLOUD_SUBSETS];
-    GEODEC_NEW(order, p->points);
+    geodec_cloud_subset *const subset = s->subset;
+    const int64_t n_sample = geodec__min(p->points, b->o->twonn_points);
+    GEODEC_NEW_EACH(p->points, order, text);
     GEODEC_NEW(value, p->k);
     geodec__cloud_shuffle(p->points, order, b->o->seed, geodec_rng_id("cloud-ladder", 0));
     for (int64_t i = 0; i < p->points; i++)
@@ -473,13 +493,17 @@ static geodec_status subsets_of_points(geodec__cloud_run *b, const geodec_cloud_
         subset[t].points = b->size[t];
         GEODEC_TRY(geodec_pca_spectrum_rows(b->size[t], p->k, shuffled, b->pool, value, err));
         subset[t].components = geodec_pca_pick(geodec__min(b->size[t] - 1, p->k), value, b->o->variance);
-        twonn[t] = &subset[t].twonn;
     }
     if (p->components > 0) subset[GEODEC_CLOUD_SUBSETS - 1].components = p->components;
-    GEODEC_TRY(geodec__cloud_twonn(b, p->k, shuffled, "cloud-twonn", twonn, err));
-    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) subset[t].kept = subset[t].twonn; /* all coordinates are kept */
+    for (int64_t i = 0; i < p->points && !p->consecutive; i++) text[i] = (int32_t)i;
+    GEODEC_TRY(geodec__cloud_window(b, n_sample, p->k, shuffled, text, order, s, err));
+    GEODEC_TRY(geodec__cloud_twonn(b, p->k, shuffled, "cloud-twonn", false, subset, err));
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) { /* all coordinates are kept */
+        subset[t].kept = subset[t].twonn;
+        subset[t].theiler_kept = subset[t].theiler;
+    }
 done:
-    GEODEC_FREE(order, value);
+    GEODEC_FREE(order, text, value);
     return st;
 }
 
@@ -504,7 +528,7 @@ geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geode
         if (!isfinite(p->x[i])) GEODEC_THROW(GEODEC_NUMERIC, "point %lld is not finite", (long long)(i / p->k));
     geodec__cloud_sizes(&b);
     GEODEC_NEW(shuffled, p->points * p->k);
-    GEODEC_TRY(subsets_of_points(&b, p, shuffled, s.subset, err));
+    GEODEC_TRY(subsets_of_points(&b, p, shuffled, &s, err));
     own.values = p->k;
     GEODEC_NEW(own.eigenvalue, p->k);
     GEODEC_TRY(geodec_pca_spectrum_rows(p->points, p->k, p->x, pool, own.eigenvalue, err));
@@ -532,6 +556,7 @@ done:
     geodec_cloud_clear(&cloud);
     geodec_pca_clear(&own);
     geodec_pca_clear(&said);
+    geodec_theiler_clear(&b.parts);
     geodec_mem_free(shuffled);
     return st;
 }

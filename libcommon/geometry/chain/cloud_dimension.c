@@ -6,19 +6,66 @@
 #include <math.h>
 #include <string.h>
 
-geodec_status geodec__cloud_twonn(const geodec__cloud_run *b, int64_t d, const double *x, const char *stream,
-                                  geodec_twonn *const out[GEODEC_CLOUD_SUBSETS], geodec_err *err)
+geodec_status geodec__cloud_window(geodec__cloud_run *b, int64_t n, int64_t d, const double *x, const int32_t *text,
+                                   const int32_t *position, geodec_cloud_summary *s, geodec_err *err)
+{
+    geodec_theiler_window w;
+    const geodec_status st = geodec_theiler_find(n, d, x, text, position, b->o->theiler, b->pool, b->hooks, &w, err);
+    if (st != GEODEC_SCARCE) GEODEC_PASS(st);
+    if (st == GEODEC_SCARCE) geodec_err_clear(err); /* TwoNN will say so */
+    GEODEC_PASS(geodec_theiler_divide(n, text, position, w.window, &b->parts, err));
+    s->theiler_window = w.window;
+    s->theiler_parts = b->parts.parts;
+    s->time_near = w.near;
+    s->time_chance = w.chance;
+    if (b->o->theiler < 0 && w.window > 1) s->doubt |= GEODEC_CLOUD_DOUBT_TIME;
+    if (w.remain) s->doubt |= GEODEC_CLOUD_DOUBT_REMAINS;
+    return GEODEC_OK;
+}
+
+/* The status of an estimate that need not exist: not measured is NaN, and the counts. */
+static geodec_status accept(geodec_status st, geodec_err *err)
+{
+    if (st == GEODEC_SCARCE) {
+        geodec_err_clear(err);
+        return GEODEC_OK;
+    }
+    return st;
+}
+
+geodec_status geodec__cloud_twonn(const geodec__cloud_run *b, int64_t d, const double *x, const char *stream, bool kept,
+                                  geodec_cloud_subset subset[GEODEC_CLOUD_SUBSETS], geodec_err *err)
 {
     geodec_twonn_options o = geodec_twonn_defaults();
     o.seed = b->o->seed;
     for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
         const int64_t n = geodec__min(b->size[t], b->o->twonn_points);
+        geodec_twonn *const plain = kept ? &subset[t].kept : &subset[t].twonn;
+        geodec_theiler *const apart = kept ? &subset[t].theiler_kept : &subset[t].theiler;
         o.stream = geodec_rng_id(stream, (uint64_t)t);
-        const geodec_status st = geodec_twonn_estimate(n, d, x, &o, b->pool, b->hooks, out[t], err);
-        if (st != GEODEC_SCARCE) GEODEC_PASS(st);
-        if (st == GEODEC_SCARCE) geodec_err_clear(err); /* not measured: NaN, and the counts */
+        GEODEC_PASS(accept(geodec_twonn_estimate(n, d, x, &o, b->pool, b->hooks, plain, err), err));
+        if (b->parts.parts <= 1)
+            geodec_theiler_of(plain, 1, apart);
+        else
+            GEODEC_PASS(accept(geodec_theiler_estimate(n, d, x, &b->parts, &o, b->pool, b->hooks, apart, err), err));
     }
     return GEODEC_OK;
+}
+
+/* Intervals do not know that the ratios of mutual neighbours depend on each other; hence the factor. */
+static const double widened = 1.5;
+
+static bool disjoint(const geodec_theiler *a, const geodec_theiler *b)
+{
+    const geodec_theiler *low = a->dimension < b->dimension ? a : b, *high = low == a ? b : a;
+    return low->dimension + widened * (low->high - low->dimension) <
+           high->dimension - widened * (high->dimension - high->low);
+}
+
+void geodec__cloud_doubt(geodec_cloud_summary *s)
+{
+    const geodec_theiler *all = &s->subset[GEODEC_CLOUD_SUBSETS - 1].theiler;
+    if (geodec_theiler_scarce(all) || disjoint(&s->subset[0].theiler, all)) s->doubt |= GEODEC_CLOUD_DOUBT_FEW;
 }
 
 void geodec__cloud_gaussian(int64_t n, int64_t d, const double *eigenvalue, uint64_t seed, uint64_t stream, double *x)
@@ -29,15 +76,15 @@ void geodec__cloud_gaussian(int64_t n, int64_t d, const double *eigenvalue, uint
 }
 
 /* TwoNN of Gaussian noise with the first d eigenvalues. */
-static geodec_status noise_twonn(const geodec__cloud_run *b, int64_t d, const double *eigenvalue,
-                                 geodec_twonn *const out[GEODEC_CLOUD_SUBSETS], geodec_err *err)
+static geodec_status noise_twonn(const geodec__cloud_run *b, int64_t d, const double *eigenvalue, bool kept,
+                                 geodec_cloud_subset subset[GEODEC_CLOUD_SUBSETS], geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *x = NULL;
     const int64_t top = geodec__min(b->points, b->o->twonn_points);
     GEODEC_NEW(x, top * d);
     geodec__cloud_gaussian(top, d, eigenvalue, b->o->seed, geodec_rng_id("cloud-control", 0), x);
-    GEODEC_TRY(geodec__cloud_twonn(b, d, x, "cloud-control-twonn", out, err));
+    GEODEC_TRY(geodec__cloud_twonn(b, d, x, "cloud-control-twonn", kept, subset, err));
 done:
     geodec_mem_free(x);
     return st;
@@ -48,15 +95,10 @@ geodec_status geodec__cloud_control(const geodec__cloud_run *b, const geodec_pca
 {
     geodec_status st = GEODEC_OK;
     double *x = NULL, *value = NULL;
-    geodec_twonn *given[GEODEC_CLOUD_SUBSETS], *kept[GEODEC_CLOUD_SUBSETS];
     int64_t live = pca->values; /* directions without variance add nothing */
     while (live > 1 && !(pca->eigenvalue[live - 1] > 0)) live--;
-    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
-        given[t] = &subset[t].twonn;
-        kept[t] = &subset[t].kept;
-    }
-    GEODEC_TRY(noise_twonn(b, live, pca->eigenvalue, given, err));
-    GEODEC_TRY(noise_twonn(b, geodec__min(pca->k, live), pca->eigenvalue, kept, err));
+    GEODEC_TRY(noise_twonn(b, live, pca->eigenvalue, false, subset, err));
+    GEODEC_TRY(noise_twonn(b, geodec__min(pca->k, live), pca->eigenvalue, true, subset, err));
     const int64_t most = geodec__min(b->points, b->o->control_points);
     GEODEC_NEW(x, most * live);
     GEODEC_NEW(value, live);

@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "chain/cloud.h"
 
+#include <math.h>
 #include <string.h>
 
 #define AT(m) GEODEC_AT(geodec_cloud, m)
@@ -47,6 +48,23 @@ static const geodec_field fields[] = {
      "TwoNN in the K kept coordinates, line fit", 2, SUBSET(kept.fit)},
     {"/ladder/twonn_kept_fit_interval", GEODEC_F64, "T,2", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE, "1",
      "its 95 % bootstrap interval", 2, ENDS(kept.fit_low)},
+    {"/ladder/theiler_points", GEODEC_I64, "T", GEODEC_FIELD_OPTIONAL, "1",
+     "points of a part, in which no two points of a text are nearer than the window", 3, SUBSET(theiler.part_points)},
+    {"/ladder/theiler_ml", GEODEC_F64, "T", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE, "1",
+     "TwoNN with neighbours in time left out, maximum likelihood", 3, SUBSET(theiler.twonn.ml)},
+    {"/ladder/theiler_fit", GEODEC_F64, "T", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE, "1", "the same, line fit",
+     3, SUBSET(theiler.twonn.fit)},
+    {"/ladder/theiler_fit_interval", GEODEC_F64, "T,2", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE, "1",
+     "its 95 % bootstrap interval, over blocks of consecutive points", 3, ENDS(theiler.twonn.fit_low)},
+    {"/ladder/dimension", GEODEC_F64, "T", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE, "1",
+     "the recommended dimension: theiler_ml corrected for the number of points, by uniform points on spheres", 3,
+     SUBSET(theiler.dimension)},
+    {"/ladder/dimension_interval", GEODEC_F64, "T,2", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE, "1",
+     "its 95 % bootstrap interval, over blocks of consecutive points", 3, ENDS(theiler.low)},
+    {"/ladder/kept_dimension", GEODEC_F64, "T", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE, "1",
+     "the dimension in the K kept coordinates", 3, SUBSET(theiler_kept.dimension)},
+    {"/ladder/kept_dimension_interval", GEODEC_F64, "T,2", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE, "1",
+     "its 95 % bootstrap interval", 3, ENDS(theiler_kept.low)},
     {"/control/points", GEODEC_I64, "T", 0, "1", "points of the Gaussian control's spectrum", 0, CONTROL(points)},
     {"/control/components", GEODEC_I64, "T", 0, "1", "K of a Gaussian cloud with the same spectrum", 0,
      CONTROL(components)},
@@ -70,6 +88,24 @@ static const geodec_field fields[] = {
      "TwoNN of the control in the K kept coordinates, line fit", 2, CONTROL(kept.fit)},
     {"/control/twonn_kept_fit_interval", GEODEC_F64, "T,2", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE, "1",
      "its 95 % bootstrap interval", 2, CONTROL_ENDS(kept.fit_low)},
+    {"/control/theiler_points", GEODEC_I64, "T", GEODEC_FIELD_OPTIONAL, "1",
+     "points of a part, in which no two points of a text are nearer than the window", 3, CONTROL(theiler.part_points)},
+    {"/control/theiler_ml", GEODEC_F64, "T", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE, "1",
+     "TwoNN of the control with neighbours in time left out, maximum likelihood", 3, CONTROL(theiler.twonn.ml)},
+    {"/control/theiler_fit", GEODEC_F64, "T", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE, "1", "the same, line fit",
+     3, CONTROL(theiler.twonn.fit)},
+    {"/control/theiler_fit_interval", GEODEC_F64, "T,2", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE, "1",
+     "its 95 % bootstrap interval, over blocks of consecutive points", 3, CONTROL_ENDS(theiler.twonn.fit_low)},
+    {"/control/dimension", GEODEC_F64, "T", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE, "1",
+     "the recommended dimension of the control: theiler_ml corrected for the number of points, by uniform points on "
+     "spheres",
+     3, CONTROL(theiler.dimension)},
+    {"/control/dimension_interval", GEODEC_F64, "T,2", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE, "1",
+     "its 95 % bootstrap interval, over blocks of consecutive points", 3, CONTROL_ENDS(theiler.low)},
+    {"/control/kept_dimension", GEODEC_F64, "T", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE, "1",
+     "the dimension of the control in the K kept coordinates", 3, CONTROL(theiler_kept.dimension)},
+    {"/control/kept_dimension_interval", GEODEC_F64, "T,2", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE, "1",
+     "its 95 % bootstrap interval", 3, CONTROL_ENDS(theiler_kept.low)},
 };
 
 static const geodec_attr attrs[] = {
@@ -97,6 +133,20 @@ static const geodec_attr attrs[] = {
      IN(made.extreme_share)},
     {"largest_norm", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "largest norm over the median norm",
      IN(made.extreme_norm)},
+    {"theiler_window", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL,
+     "in the theiler estimates points of a text nearer than so many positions are not neighbours (1: plain)",
+     IN(made.theiler_window), WHEN(made.theiler_window)},
+    {"theiler_parts", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "parts that the points were divided into for it",
+     IN(made.theiler_parts), WHEN(made.theiler_window)},
+    {"time_neighbours", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "share of the points whose nearest neighbour is of the same text, nearer than the window (1: than 2 positions)",
+     IN(made.time_near), WHEN(made.theiler_window)},
+    {"time_neighbours_chance", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "the same for positions without meaning",
+     IN(made.time_chance), WHEN(made.theiler_window)},
+    {"dimension_doubt", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL,
+     "sum of 1: time neighbours, left out; 2: time neighbours remain, because there are too few points for a larger "
+     "window; 4: too few points for the dimension (above 2 log10 of the points of a part, or N/4 and N disagree)",
+     IN(made.doubt), WHEN(made.theiler_window)},
     {"n_left_out", GEODEC_ATTR_I64, 0, "rows left out by the random choice of max_points", IN(left_out)},
     {"source", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
      "where the points are from: states (also when absent), coordinates of another program, or the published export",
@@ -133,12 +183,25 @@ static const geodec_extent extents[] = {
 const geodec_kind geodec_cloud_kind = {
     .name = "cloud",
     .major = 1,
-    .minor = 2,
+    .minor = 3,
     .tool = "geodec-cloud",
     .purpose = "hidden states of one layer in principal coordinates, with spectrum and intrinsic dimension",
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"T", sizeof(geodec_cloud_subset), offsetof(geodec_cloud, made.subset), true},
 };
+
+/* Files before minor 3 have no dimension: it is not 0. */
+static void forget_dimension(geodec_cloud_subset subset[GEODEC_CLOUD_SUBSETS])
+{
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
+        geodec_theiler *const both[] = {&subset[t].theiler, &subset[t].theiler_kept};
+        for (int i = 0; i < 2; i++) {
+            geodec_twonn *const w = &both[i]->twonn;
+            both[i]->dimension = both[i]->low = both[i]->high = NAN;
+            w->ml = w->ml_low = w->ml_high = w->fit = w->fit_low = w->fit_high = NAN;
+        }
+    }
+}
 
 geodec_status geodec_cloud_read(const geodec_artifact *a, geodec_cloud *out, geodec_err *err)
 {
@@ -148,6 +211,10 @@ geodec_status geodec_cloud_read(const geodec_artifact *a, geodec_cloud *out, geo
     if (c.points < 1 || c.k < 1 || c.d < c.k || c.values < c.k || c.k_int < 1) {
         GEODEC_THROW(GEODEC_FORMAT, "%s: sizes that do not belong together (N %lld, K %lld, d %lld, E %lld)",
                      geodec_artifact_path(a), (long long)c.points, (long long)c.k, (long long)c.d, (long long)c.values);
+    }
+    if (c.made.theiler_window == 0) {
+        forget_dimension(c.made.subset);
+        forget_dimension(c.made.control);
     }
     GEODEC_NEW(c.cloud_row, c.points);
     for (int64_t i = 0; i < c.points; i++) c.cloud_row[i] = (int32_t)i;

@@ -3,6 +3,7 @@
 #define GEODEC_CHAIN_CLOUD_INTERNAL_H
 
 #include "chain/cloud.h"
+#include "geometry/theiler.h"
 
 /* SLAB: rows read at once. DIGEST: hex digits of a state's digest that are compared (128 bits: collisions are
  * negligible). BLOCKS: of the points, summed in order. FIRST_WIDTH: of a sketch, doubled until it suffices. AUTO_D: the
@@ -38,6 +39,7 @@ typedef struct geodec__cloud_run {
     int32_t *row;         /* [points] kept rows, ascending */
     int32_t *rank;        /* [points] rank in a random order: the first N/4 are the first subset, ... */
     int64_t size[GEODEC_CLOUD_SUBSETS];
+    geodec_theiler_parts parts; /* of the points of TwoNN, by rank */
     float *slab;
     double *wide; /* [SLAB][d] */
     void *scratch;
@@ -51,13 +53,20 @@ void geodec__cloud_sizes(geodec__cloud_run *b);
 /* Random order of 0..n-1 (Fisher and Yates). */
 void geodec__cloud_shuffle(int64_t n, int32_t *order, uint64_t seed, uint64_t stream);
 
-/* cloud_dimension.c: TwoNN of the first min(size, twonn_points) rows of x [..][d] of every subset, into out[t]. Where
- * it cannot be measured (GEODEC_SCARCE: ties, too few points), its numbers are NaN and the counts stand. */
-geodec_status geodec__cloud_twonn(const geodec__cloud_run *b, int64_t d, const double *x, const char *stream,
-                                  geodec_twonn *const out[GEODEC_CLOUD_SUBSETS], geodec_err *err) GEODEC_MUST_USE;
+/* cloud_dimension.c: the window in time, for the points of TwoNN by rank, x [n][d] and their texts and positions; sets
+ * parts, and the window's members of s. */
+geodec_status geodec__cloud_window(geodec__cloud_run *b, int64_t n, int64_t d, const double *x, const int32_t *text,
+                                   const int32_t *position, geodec_cloud_summary *s, geodec_err *err) GEODEC_MUST_USE;
+/* TwoNN of the first min(size, twonn_points) rows of x [..][d] of every subset, plain and with neighbours in time left
+ * out: twonn and theiler of subset[t], or kept and theiler_kept. Where it cannot be measured (GEODEC_SCARCE: ties, too
+ * few points), its numbers are NaN and the counts stand. */
+geodec_status geodec__cloud_twonn(const geodec__cloud_run *b, int64_t d, const double *x, const char *stream, bool kept,
+                                  geodec_cloud_subset subset[GEODEC_CLOUD_SUBSETS], geodec_err *err) GEODEC_MUST_USE;
 /* The control: a Gaussian cloud with all eigenvalues of pca, in the space that was given and in its K components. */
 geodec_status geodec__cloud_control(const geodec__cloud_run *b, const geodec_pca *pca,
                                     geodec_cloud_subset subset[GEODEC_CLOUD_SUBSETS], geodec_err *err) GEODEC_MUST_USE;
+/* Adds to s->doubt whether the dimension has too few points. */
+void geodec__cloud_doubt(geodec_cloud_summary *s);
 
 /* A Gaussian cloud with standard deviations sqrt(eigenvalue[j]): x [n][d]. */
 void geodec__cloud_gaussian(int64_t n, int64_t d, const double *eigenvalue, uint64_t seed, uint64_t stream, double *x);

@@ -38,11 +38,12 @@ double geodec_cloud_bytes(const geodec_cloud_sizes *z, int64_t control_points, i
     if (z->width > 0) components = 12 * 8 * (double)z->width * d + SLAB * d * 8;
     /* the sample as it was given and its kept coordinates; TwoNN copies the first */
     const double basis = 8 * K * d, sample = S * (d + K) * 8,
-                 twonn = S * d * 8 + S * (16 + 2 * 12 + 1) + geodec_knn_bytes(z->sample, z->d, 0, 2, threads);
-    const double dimension = basis + sample + geodec__max_f64(SLAB * K * 8 + t * 64 * d * 8, twonn);
+                 twonn = S * d * 8 + S * (16 + 2 * 12 + 1) + geodec_knn_bytes(z->sample, z->d, 0, 2, threads),
+                 window = S * d * 8 + S * (2 * 12 + 3 * 4 + 12); /* points of a part */
+    const double dimension = basis + sample + geodec__max_f64(SLAB * K * 8 + t * 64 * d * 8, twonn + window);
     const double control =
-        basis +
-        geodec__max_f64(S * d * 8 + twonn, C * d * 8 + (z->points > z->d ? 4 * 8 * d * d : 8 * (C * d + 2 * C * C)));
+        basis + geodec__max_f64(S * d * 8 + twonn + window,
+                                C * d * 8 + (z->points > z->d ? 4 * 8 * d * d : 8 * (C * d + 2 * C * C)));
     const double save = basis + 12 * R + 4 * N;
     return buffers + rows +
            geodec__max_f64(geodec__max_f64(digests, components),
@@ -184,16 +185,17 @@ done:
     return st;
 }
 
-/* Adds to *serial and *parallel: TwoNN of n points in three nested subsets, from a search among m points x [m][k]. */
-static geodec_status time_twonn(const trials *t, int64_t n, int64_t m, int64_t k, const double *x, double bootstrap,
-                                double budget, const geodec_hooks *hooks, double *serial, double *parallel,
-                                geodec_err *err)
+/* Adds to *serial and *parallel: TwoNN of n points in three nested subsets, from a search among m points x [m][k];
+ * window: and the search for the window in time, of all of them. What a window adds to each is less than that. */
+static geodec_status time_twonn(const trials *t, int64_t n, int64_t m, int64_t k, const double *x, bool window,
+                                double bootstrap, double budget, const geodec_hooks *hooks, double *serial,
+                                double *parallel, geodec_err *err)
 {
     geodec_knn_cost cost;
     GEODEC_PASS(geodec_knn_pilot(m, k, x, 0, NULL, 2, budget, t->pool, hooks, &cost, err));
-    for (int s = 0; s < GEODEC_CLOUD_SUBSETS; s++) {
-        const double of = (double)n / (double)(1 << s), share = of / (double)m;
-        *serial += cost.order * share + bootstrap * of;
+    for (int s = window ? -1 : 0; s < GEODEC_CLOUD_SUBSETS; s++) {
+        const double of = (double)n / (double)(1 << (s < 0 ? 0 : s)), share = of / (double)m;
+        *serial += cost.order * share + (s < 0 ? 0 : bootstrap * of);
         *parallel += cost.fixed * share + cost.query * of * (k > PRUNED_D ? share : sqrt(share));
     }
     return GEODEC_OK;
@@ -207,17 +209,17 @@ static geodec_status add_twonn(trials *t, int64_t n, double budget, const geodec
     double *x = NULL, bootstrap = 0, serial = 0, parallel = 0;
     const int64_t k = t->pca.k, live = t->pca.values, m = geodec__min(t->m, n);
     GEODEC_TRY(time_bootstrap(n, &bootstrap, err));
-    GEODEC_TRY(time_twonn(t, n, m, t->d, t->x, bootstrap, budget / 4, hooks, &serial, &parallel, err));
-    GEODEC_TRY(time_twonn(t, n, m, k, t->y, bootstrap, budget / 4, hooks, &serial, &parallel, err));
+    GEODEC_TRY(time_twonn(t, n, m, t->d, t->x, true, bootstrap, budget / 4, hooks, &serial, &parallel, err));
+    GEODEC_TRY(time_twonn(t, n, m, k, t->y, false, bootstrap, budget / 4, hooks, &serial, &parallel, err));
     geodec_needs_time(needs, "twonn", serial, parallel);
     GEODEC_NEW(x, m * live);
     const double begin = now();
     geodec__cloud_gaussian(m, live, t->pca.eigenvalue, t->o->seed, geodec_rng_id("cloud-control", 0), x);
     t->normal = (now() - begin) / (double)(m * live);
     serial = parallel = 0;
-    GEODEC_TRY(time_twonn(t, n, m, live, x, bootstrap, budget / 4, hooks, &serial, &parallel, err));
+    GEODEC_TRY(time_twonn(t, n, m, live, x, false, bootstrap, budget / 4, hooks, &serial, &parallel, err));
     geodec__cloud_gaussian(m, k, t->pca.eigenvalue, t->o->seed, geodec_rng_id("cloud-control", 0), x);
-    GEODEC_TRY(time_twonn(t, n, m, k, x, bootstrap, budget / 4, hooks, &serial, &parallel, err));
+    GEODEC_TRY(time_twonn(t, n, m, k, x, false, bootstrap, budget / 4, hooks, &serial, &parallel, err));
     geodec_needs_time(needs, "control_twonn", serial + t->normal * (double)(n * (live + k)), parallel);
 done:
     geodec_mem_free(x);

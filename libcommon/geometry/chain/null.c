@@ -76,6 +76,8 @@ geodec_status geodec_null_build(const geodec_artifact *cloud, geodec_surrogate k
     }
     /* the Gaussian control replaces the figures of the subsets */
     memcpy(c.made.subset, c.made.control, sizeof c.made.subset);
+    c.made.time_near = c.made.time_chance = 0; /* of independent points */
+    c.made.doubt = 0;
     GEODEC_TRY(geodec_artifact_save(out, &c, err));
     for (int a = 0; a < geodec_cloud_kind.n_attrs; a++)
         GEODEC_TRY(copy_attr(cloud, out, &geodec_cloud_kind.attrs[a], err));

@@ -10,7 +10,10 @@
  *   5. K and the TwoNN dimension of nested random subsets of N/4, N/2, N points, because K grows with N and TwoNN is
  *      biased at small N. TwoNN is that of the space that was given, all d coordinates of a state; beside it stands
  *      TwoNN of the K kept coordinates, which one large direction can rule. The control of both is a Gaussian cloud
- *      with the measured spectrum, whole and cut after K.
+ *      with the measured spectrum, whole and cut after K;
+ *   6. the same TwoNN with neighbours in time left out (geometry/theiler.h), because consecutive states of a text are
+ *      near in space, and the dimension that is recommended: that estimate, corrected for the number of points by the
+ *      closed form of spheres (geometry/twonn_sphere.h). The control has as many independent points in as many parts.
  * Later stages work on the K coordinates, or fewer.
  * Coordinates have the unit of the activations (no whitening). */
 #ifndef GEODEC_CLOUD_H
@@ -40,6 +43,15 @@ typedef struct geodec_twonn {
     double ml, ml_low, ml_high;
     double fit, fit_low, fit_high;
 } geodec_twonn;
+
+/* TwoNN with neighbours in time left out, and the recommended dimension. With one part twonn is plain TwoNN. */
+typedef struct geodec_theiler {
+    geodec_twonn twonn;  /* ratios of all parts */
+    int64_t part_points; /* points of a part: the sample that each ratio is of */
+    /* twonn.ml and its interval corrected for part_points: the dimension of the sphere on which so many uniform points
+     * have the same mean of ln mu; NaN outside of 0.01 .. 10000 */
+    double dimension, low, high;
+} geodec_theiler;
 
 typedef struct geodec_twonn_options {
     double trim;        /* share of the largest mu left out of the fit; default 0.1 */
@@ -75,8 +87,10 @@ typedef struct geodec_cloud_options {
     int64_t max_points;     /* 0 = all */
     int64_t twonn_points;   /* limit of the points in TwoNN (quadratic cost); default 20000 */
     int64_t control_points; /* limit of the points in the control's spectrum; default 4096 */
-    int64_t k_int;          /* integer dimension; 0 = the trimmed TwoNN fit, rounded, in 1..K; K if not measured */
-    bool drop_outliers;     /* leave out the rows of extreme norm */
+    int64_t theiler;        /* window in positions; -1, the default: from the data; 0 and 1: none */
+    int64_t k_int;      /* integer dimension; 0 = the trimmed fit of TwoNN with neighbours in time left out, rounded,
+                           in 1..K; K if not measured */
+    bool drop_outliers; /* leave out the rows of extreme norm */
     geodec_cloud_pca pca;
     uint64_t seed;
     struct geodec_sweep *sweep; /* computes the covariance in 16 blocks of points; a slice stops after it. NULL: all at
@@ -90,7 +104,17 @@ typedef struct geodec_cloud_subset {
     /* of min(points, twonn_points) of them: in the space that was given, and in the K kept coordinates; NaN where ties
      * dominate (geometry/twonn.h) */
     geodec_twonn twonn, kept;
+    geodec_theiler theiler, theiler_kept; /* the same with neighbours in time left out */
 } geodec_cloud_subset;
+
+/* What the dimension is in doubt for. FEW: the dimension is above 2 log10 of the points of a part (Eckmann and Ruelle,
+ * Physica D 56 (1992) 185), or the intervals of N/4 and N points, half as wide again, are disjoint: the estimate has
+ * not converged. */
+enum {
+    GEODEC_CLOUD_DOUBT_TIME = 1,    /* time neighbours, which a window leaves out */
+    GEODEC_CLOUD_DOUBT_REMAINS = 2, /* time neighbours remain: too few points for a window that leaves them out */
+    GEODEC_CLOUD_DOUBT_FEW = 4      /* too few points */
+};
 
 typedef struct geodec_cloud_summary {
     int64_t rows, duplicates, points, d, k, k_int;
@@ -100,6 +124,11 @@ typedef struct geodec_cloud_summary {
     int64_t sketch_width;     /* 0: exact components */
     double sketch_residual;   /* largest |C q - theta q| of the kept components over the first eigenvalue */
     double total_variance, explained, participation; /* (sum lambda)^2 / sum lambda^2 */
+    int64_t theiler_window, theiler_parts;           /* 1, 1: plain */
+    int64_t doubt;                                   /* GEODEC_CLOUD_DOUBT_..., or-ed */
+    /* share of the points whose nearest neighbour is of the same text within max(window, 2) positions; what positions
+     * without meaning give */
+    double time_near, time_chance;
     geodec_cloud_subset subset[GEODEC_CLOUD_SUBSETS], control[GEODEC_CLOUD_SUBSETS];
 } geodec_cloud_summary;
 

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "geometry/twonn_internal.h"
 #include "linalg/knn.h"
 #include "linalg/stats.h"
 
@@ -18,23 +19,29 @@ geodec_twonn_options geodec_twonn_defaults(void)
 static const double tie = 1e-9;
 
 /* Both estimates of a sample that holds log_mu[i] (ascending) times[i] times; times NULL = once. rank_y[r] = -ln(1 -
- * (r+1)/n). */
+ * (r+1)/n) for the n values themselves; a sample of another size has its ranks in proportion. */
 static void estimate(int64_t n, const double *log_mu, const int64_t *times, const double *rank_y, int64_t kept,
                      double *ml, double *fit)
 {
     double sum = 0, xx = 0, xy = 0;
-    int64_t rank = 0;
+    int64_t rank = 0, size = n;
+    if (times) {
+        size = 0;
+        for (int64_t i = 0; i < n; i++) size += times[i];
+    }
+    const double step = size > 0 ? (double)n / (double)size : 1;
     for (int64_t i = 0; i < n; i++) {
         const double x = log_mu[i];
         for (int64_t c = times ? times[i] : 1; c > 0; c--, rank++) {
+            const int64_t r = size == n ? rank : (int64_t)((double)rank * step);
             sum += x;
-            if (rank < kept) {
+            if (r < kept) {
                 xx += x * x;
-                xy += x * rank_y[rank];
+                xy += x * rank_y[r];
             }
         }
     }
-    *ml = (double)n / sum;
+    *ml = (double)size / sum;
     *fit = xy / xx;
 }
 
@@ -59,21 +66,83 @@ static geodec_twonn unmeasured(int64_t n, int64_t used, int64_t ratios)
                           .fit_high = NAN};
 }
 
-geodec_status geodec_twonn_from_distances(int64_t n, const double *d2, const geodec_twonn_options *o, geodec_twonn *out,
-                                          geodec_err *err)
+typedef struct ratio {
+    double log_mu;
+    int64_t block;
+} ratio;
+
+static int by_ratio(const void *pa, const void *pb)
+{
+    const ratio *a = pa, *b = pb;
+    if (a->log_mu != b->log_mu) return a->log_mu < b->log_mu ? -1 : 1;
+    return (a->block > b->block) - (a->block < b->block);
+}
+
+/* The ascending log_mu of the points with two different distances, and the block of each; *used of them. */
+static geodec_status collect(int64_t n, const double *d2, const int32_t *block, double *log_mu, int64_t *of,
+                             int64_t *used, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *log_mu = NULL, *rank_y = NULL, *ml = NULL, *fit = NULL;
-    int64_t *index = NULL, *times = NULL, used = 0;
-    if (!(o->trim >= 0) || !(o->trim < 1) || o->replicates < 0)
-        GEODEC_THROW(GEODEC_RANGE, "TwoNN with trim %g", o->trim);
-    GEODEC_NEW(log_mu, n);
+    ratio *all = NULL;
+    int64_t count = 0;
+    GEODEC_NEW(all, n);
     for (int64_t i = 0; i < n; i++) {
         const double r1 = d2[2 * i], r2 = d2[2 * i + 1];
         const double l = r1 > 0 && r2 > r1 && isfinite(r2) ? 0.5 * log(r2 / r1) : 0;
-        if (l > tie) log_mu[used++] = l;
+        if (l > tie) all[count++] = (ratio){l, block ? block[i] : i};
     }
-    geodec_stats_sort(used, log_mu);
+    qsort(all, (size_t)count, sizeof *all, by_ratio);
+    for (int64_t i = 0; i < count; i++) {
+        log_mu[i] = all[i].log_mu;
+        of[i] = all[i].block;
+    }
+    *used = count;
+done:
+    geodec_mem_free(all);
+    return st;
+}
+
+/* 95 % percentile bootstraps, of single ratios or of blocks of them. */
+static geodec_status intervals(int64_t used, const double *log_mu, const int64_t *of, int64_t blocks,
+                               const double *rank_y, int64_t kept, const geodec_twonn_options *o, geodec_twonn *t,
+                               geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *ml = NULL, *fit = NULL;
+    int64_t *index = NULL, *times = NULL, *drawn = NULL;
+    const int64_t b = o->replicates, units = blocks > 0 ? blocks : used;
+    GEODEC_NEW_EACH(b, ml, fit);
+    GEODEC_NEW_EACH(units, index, drawn);
+    GEODEC_NEW(times, used);
+    for (int64_t r = 0; r < b; r++) {
+        geodec_stats_resample(o->seed, o->stream, (uint64_t)r, units, index);
+        for (int64_t i = 0; i < units; i++) drawn[i] = 0;
+        for (int64_t i = 0; i < units; i++) drawn[index[i]]++;
+        for (int64_t i = 0; i < used; i++) times[i] = drawn[blocks > 0 ? of[i] : i];
+        estimate(used, log_mu, times, rank_y, kept, &ml[r], &fit[r]);
+    }
+    geodec_stats_sort(b, ml);
+    geodec_stats_sort(b, fit);
+    t->ml_low = geodec_stats_percentile(b, ml, 0.025);
+    t->ml_high = geodec_stats_percentile(b, ml, 0.975);
+    t->fit_low = geodec_stats_percentile(b, fit, 0.025);
+    t->fit_high = geodec_stats_percentile(b, fit, 0.975);
+done:
+    GEODEC_FREE(ml, fit, index, times, drawn);
+    return st;
+}
+
+geodec_status geodec__twonn_blocks(int64_t n, const double *d2, const int32_t *block, int64_t blocks,
+                                   const geodec_twonn_options *o, geodec_twonn *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *log_mu = NULL, *rank_y = NULL;
+    int64_t *of = NULL, used = 0;
+    if (!(o->trim >= 0) || !(o->trim < 1) || o->replicates < 0)
+        GEODEC_THROW(GEODEC_RANGE, "TwoNN with trim %g", o->trim);
+    GEODEC_NEW(log_mu, n);
+    GEODEC_NEW(of, n);
+    GEODEC_TRY(collect(n, d2, block, log_mu, of, &used, err));
     *out = unmeasured(n, used, count_values(used, log_mu));
     if (used < 4)
         GEODEC_THROW(GEODEC_SCARCE, "TwoNN: %lld of %lld points have two different neighbour distances; 4 are needed",
@@ -97,27 +166,17 @@ geodec_status geodec_twonn_from_distances(int64_t n, const double *d2, const geo
         GEODEC_THROW(GEODEC_SCARCE, "TwoNN: the neighbour distances of each point are all but equal");
     t.ml_low = t.ml_high = t.ml;
     t.fit_low = t.fit_high = t.fit;
-    if (o->replicates > 0) {
-        const int64_t b = o->replicates;
-        GEODEC_NEW_EACH(b, ml, fit);
-        GEODEC_NEW_EACH(used, index, times);
-        for (int64_t r = 0; r < b; r++) {
-            geodec_stats_resample(o->seed, o->stream, (uint64_t)r, used, index);
-            for (int64_t i = 0; i < used; i++) times[i] = 0;
-            for (int64_t i = 0; i < used; i++) times[index[i]]++;
-            estimate(used, log_mu, times, rank_y, kept, &ml[r], &fit[r]);
-        }
-        geodec_stats_sort(b, ml);
-        geodec_stats_sort(b, fit);
-        t.ml_low = geodec_stats_percentile(b, ml, 0.025);
-        t.ml_high = geodec_stats_percentile(b, ml, 0.975);
-        t.fit_low = geodec_stats_percentile(b, fit, 0.025);
-        t.fit_high = geodec_stats_percentile(b, fit, 0.975);
-    }
+    if (o->replicates > 0) GEODEC_TRY(intervals(used, log_mu, of, block ? blocks : 0, rank_y, kept, o, &t, err));
     *out = t;
 done:
-    GEODEC_FREE(log_mu, rank_y, ml, fit, index, times);
+    GEODEC_FREE(log_mu, of, rank_y);
     return st;
+}
+
+geodec_status geodec_twonn_from_distances(int64_t n, const double *d2, const geodec_twonn_options *o, geodec_twonn *out,
+                                          geodec_err *err)
+{
+    return geodec__twonn_blocks(n, d2, NULL, 0, o, out, err);
 }
 
 /* ---- equal points ------------------------------------------------------------------------------------------------ */
@@ -189,35 +248,53 @@ static void choose_scale(int64_t count, const double *x, double factor[2])
     factor[1] = ldexp(1, exponent / 2 - exponent);
 }
 
-geodec_status geodec_twonn_estimate(int64_t n, int64_t d, const double *x, const geodec_twonn_options *o,
-                                    geodec_pool *pool, const geodec_hooks *hooks, geodec_twonn *out, geodec_err *err)
+geodec_status geodec__twonn_points(int64_t n, int64_t d, const double *x, double **point, int32_t **row, int64_t *kept,
+                                   geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int32_t *index = NULL;
-    double *d2 = NULL, *point = NULL, factor[2];
+    double factor[2], *out = NULL;
     uint8_t *first = NULL;
-    int64_t kept = 0, at = 0;
-    *out = unmeasured(n, 0, 0);
+    int32_t *from = NULL;
+    int64_t at = 0;
     if (n < 8) GEODEC_THROW(GEODEC_SCARCE, "%lld points; TwoNN needs at least 8", (long long)n);
     for (int64_t i = 0; i < n * d; i++)
         if (!isfinite(x[i])) GEODEC_THROW(GEODEC_NUMERIC, "TwoNN of points that are not finite");
     GEODEC_NEW(first, n);
-    GEODEC_TRY(find_first(n, d, x, first, &kept, err));
-    if (kept < 4)
-        GEODEC_THROW(GEODEC_SCARCE, "TwoNN: %lld of %lld points differ; 4 are needed", (long long)kept, (long long)n);
+    GEODEC_TRY(find_first(n, d, x, first, kept, err));
+    if (*kept < 4)
+        GEODEC_THROW(GEODEC_SCARCE, "TwoNN: %lld of %lld points differ; 4 are needed", (long long)*kept, (long long)n);
     choose_scale(n * d, x, factor);
-    GEODEC_NEW(point, kept * d);
+    GEODEC_NEW(out, *kept * d);
+    GEODEC_NEW(from, *kept);
     for (int64_t i = 0; i < n; i++) {
         if (!first[i]) continue;
-        for (int64_t c = 0; c < d; c++) point[at * d + c] = x[i * d + c] * factor[0] * factor[1];
-        at++;
+        for (int64_t c = 0; c < d; c++) out[at * d + c] = x[i * d + c] * factor[0] * factor[1];
+        from[at++] = (int32_t)i;
     }
+    *point = out;
+    *row = from;
+    out = NULL;
+    from = NULL;
+done:
+    GEODEC_FREE(first, out, from);
+    return st;
+}
+
+geodec_status geodec_twonn_estimate(int64_t n, int64_t d, const double *x, const geodec_twonn_options *o,
+                                    geodec_pool *pool, const geodec_hooks *hooks, geodec_twonn *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *index = NULL, *row = NULL;
+    double *d2 = NULL, *point = NULL;
+    int64_t kept = 0;
+    *out = unmeasured(n, 0, 0);
+    GEODEC_TRY(geodec__twonn_points(n, d, x, &point, &row, &kept, err));
     GEODEC_NEW_EACH(2 * kept, index, d2);
     GEODEC_TRY(geodec_knn_search(kept, d, point, 0, NULL, 2, index, d2, pool, hooks, err));
     st = geodec_twonn_from_distances(kept, d2, o, out, err);
     out->points = n;
     out->duplicates = n - kept;
 done:
-    GEODEC_FREE(first, point, index, d2);
+    GEODEC_FREE(point, row, index, d2);
     return st;
 }

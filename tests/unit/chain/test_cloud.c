@@ -461,3 +461,97 @@ Test(geometry, null_cloud_keeps_the_spectrum_and_nothing_else)
     geodec_artifact_close(back);
     geodec_mem_free(x);
 }
+
+/* ---- the dimension along a text, and what it is in doubt for: planted cases and clean ones, 20 seeds each ----------
+ */
+
+static geodec_cloud_summary of_points(int64_t n, int64_t d, const double *x, bool consecutive, int64_t theiler)
+{
+    geodec_err err = {0};
+    geodec_provenance p = {
+        .tool = "test", .command_line = "test", .model_fingerprint = "", .tokenizer_fingerprint = ""};
+    geodec_cloud_options o = geodec_cloud_defaults();
+    geodec_artifact *out = NULL;
+    geodec_cloud_summary s;
+    const geodec_cloud_points points = {
+        .points = n, .k = d, .x = x, .consecutive = consecutive, .source = "coordinates"};
+    o.theiler = theiler;
+    test_ok(geodec_artifact_create(&geodec_cloud_kind, test_tmp("along.h5"), &p, &out, &err), &err);
+    test_ok(geodec_cloud_from_points(&points, &o, out, &s, NULL, NULL, &err), &err);
+    test_ok(geodec_artifact_commit(out, &err), &err);
+    return s;
+}
+
+/* Consecutive states of one text: normal vectors of dimension d, filtered twice over `memory` steps. */
+static geodec_cloud_summary along_a_text(int64_t n, int64_t d, double memory, bool consecutive, int64_t theiler,
+                                         uint64_t seed)
+{
+    geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("along a text", 0));
+    const double a = memory > 0 ? exp(-1 / memory) : 0;
+    double *x = geodec_mem_new(n * d, 8), *fast = geodec_mem_new(d, 8), *slow = geodec_mem_new(d, 8);
+    for (int64_t i = 0; i < n; i++)
+        for (int steps = i == 0 ? 1 + (int)(12 * memory) : 1; steps > 0; steps--)
+            for (int64_t c = 0; c < d; c++) {
+                fast[c] = a * fast[c] + sqrt(1 - a * a) * geodec_rng_normal(&r);
+                slow[c] = a * slow[c] + (1 - a) * fast[c];
+                x[i * d + c] = slow[c];
+            }
+    const geodec_cloud_summary s = of_points(n, d, x, consecutive, theiler);
+    GEODEC_FREE(x, fast, slow);
+    return s;
+}
+
+enum { TRIALS = 20, ALL = GEODEC_CLOUD_SUBSETS - 1 };
+
+Test(geometry, time_neighbours_of_a_cloud)
+{
+    geodec_io_init();
+    for (uint64_t seed = 1; seed <= TRIALS; seed++) {
+        const geodec_cloud_summary s = along_a_text(2000, 4, 3, true, -1, seed);
+        cr_assert(s.doubt & GEODEC_CLOUD_DOUBT_TIME, "seed %d", (int)seed);
+        cr_assert(s.theiler_window > 1 && s.theiler_parts == s.theiler_window && s.time_near > 20 * s.time_chance);
+        const geodec_theiler *t = &s.subset[ALL].theiler, *noise = &s.control[ALL].theiler;
+        cr_assert(t->part_points == 2000 / s.theiler_parts && noise->part_points == t->part_points);
+        cr_assert(fabs(t->dimension - 4) < 0.8 && fabs(noise->dimension - 4) < 0.8, "seed %d: %g, control %g",
+                  (int)seed, t->dimension, noise->dimension);
+        const geodec_cloud_summary clean = along_a_text(2000, 4, 0, true, -1, seed);
+        cr_assert(clean.doubt == 0 && clean.theiler_window == 1 && clean.theiler_parts == 1,
+                  "seed %d: doubt %d, window %d; %g to %g, then %g to %g", (int)seed, (int)clean.doubt,
+                  (int)clean.theiler_window, clean.subset[0].theiler.low, clean.subset[0].theiler.high,
+                  clean.subset[ALL].theiler.low, clean.subset[ALL].theiler.high);
+        cr_assert_eq(memcmp(&clean.subset[ALL].theiler.twonn, &clean.subset[ALL].twonn, sizeof(geodec_twonn)), 0);
+    }
+    /* rows of no text, and the window turned off: plain, though the points lie on a path */
+    const geodec_cloud_summary apart = along_a_text(2000, 4, 3, false, -1, 1),
+                               off = along_a_text(2000, 4, 3, true, 0, 1),
+                               asked = along_a_text(2000, 4, 3, true, 10, 1);
+    cr_assert(apart.theiler_window == 1 && apart.doubt == 0 && apart.time_near == 0);
+    cr_assert(off.theiler_window == 1 && off.theiler_parts == 1 && off.time_near > 0.1);
+    cr_assert(asked.theiler_window == 10 && asked.theiler_parts == 10 && !(asked.doubt & GEODEC_CLOUD_DOUBT_TIME));
+    cr_assert(asked.subset[ALL].twonn.fit == off.subset[ALL].twonn.fit &&
+              asked.subset[ALL].theiler.twonn.fit != off.subset[ALL].twonn.fit);
+}
+
+Test(geometry, too_few_points_for_the_dimension)
+{
+    geodec_io_init();
+    for (uint64_t seed = 1; seed <= TRIALS; seed++) {
+        const geodec_cloud_summary few = along_a_text(200, 16, 0, false, -1, seed),
+                                   enough = along_a_text(2000, 3, 0, false, -1, seed);
+        cr_assert_eq(few.doubt, GEODEC_CLOUD_DOUBT_FEW, "seed %d", (int)seed);
+        cr_assert_eq(enough.doubt, 0, "seed %d", (int)seed);
+    }
+    /* a thread: one dimension for few points, three for many */
+    enum { THREAD = 4000 };
+    static double x[THREAD * 3];
+    for (uint64_t seed = 1; seed <= TRIALS; seed++) {
+        geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("thread", 0));
+        for (int64_t i = 0; i < 3 * THREAD; i++) x[i] = geodec_rng_uniform(&r) * (i % 3 == 0 ? 1 : 0.0005);
+        const geodec_cloud_summary s = of_points(THREAD, 3, x, false, -1);
+        cr_assert_eq(s.doubt, GEODEC_CLOUD_DOUBT_FEW, "seed %d: %g, then %g", (int)seed, s.subset[0].theiler.dimension,
+                     s.subset[ALL].theiler.dimension);
+    }
+    /* on a path that nothing leaves */
+    const geodec_cloud_summary path = along_a_text(400, 6, 500, true, -1, 3);
+    cr_assert(path.doubt & GEODEC_CLOUD_DOUBT_REMAINS, "%d", (int)path.doubt);
+}
