@@ -144,6 +144,8 @@ $(R)/metric.h5: $(BIN)/geodec-metric $(R)/cloud.h5 FORCE
 $(eval $(call sharded,$(R)/christoffel.h5,christoffel,$(R)/metric.h5,$(R)/metric.h5))
 $(eval $(call sharded,$(R)/geodesics.h5,geodesic,$(R)/metric.h5,--seed $(SEED) --steps 32 --dl 0.05 $(R)/metric.h5))
 $(eval $(call sharded,$(R)/riemann.h5,riemann,$(R)/metric.h5,--seed $(SEED) $(R)/metric.h5))
+# The curvature of the set itself, in all coordinates of the states.
+$(eval $(call sharded,$(R)/second-form.h5,second-form,$(R)/cloud.h5 $(R)/activations.h5,--seed $(SEED) --samples 128 $(R)/cloud.h5 $(R)/activations.h5))
 $(eval $(call sharded,$(R)/propagators.h5,propagate,$(R)/metric.h5 $(R)/geodesics.h5,$(R)/metric.h5 $(R)/geodesics.h5))
 # A slope below 2 is a result for the report; it does not end the run.
 $(eval $(call swept,$(R)/validity.h5,validity,$(R)/metric.h5,$(VALIDITY) --no-check --seed $(SEED) $(R)/metric.h5))
@@ -176,7 +178,7 @@ $(R)/sample.txt: $(BIN)/geodec-decode $(R)/flowmap.h5 FORCE
 	@$(call tool,decode) --model $(MODEL_FILE) --artifacts $(R) --draft flowmap --prompt "" --max-tokens 160 \
 	  --temperature 0.8 --seed $(SEED) > $(out)
 
-GEOMETRY := $(addprefix $(R)/,activations.h5 cloud.h5 metric.h5 christoffel.h5 geodesics.h5 riemann.h5 propagators.h5 \
+GEOMETRY := $(addprefix $(R)/,activations.h5 cloud.h5 metric.h5 christoffel.h5 geodesics.h5 riemann.h5 second-form.h5 propagators.h5 \
   validity.h5 records.h5 coverage.h5 null.h5 null-metric.h5 null-riemann.h5)
 DECODING := $(addprefix $(R)/,flowmap.h5 benchdecode.h5)
 

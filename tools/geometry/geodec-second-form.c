@@ -10,6 +10,7 @@
 static const char *shard, *output = "second-form.h5";
 static geodec_second_form_options opt;
 static bool no_control;
+enum { LEAST = 30 }; /* centres that carry a median */
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "second-form.h5"),
@@ -51,6 +52,11 @@ static void say(const cli *c, const geodec_second_form *s)
     if (s->control_k > 0)
         cli_say(c, "Gaussian noise of the same covariance, %lld neighbours: mean %.4g (%.2g), median %.4g (%.2g)",
                 (long long)s->control_k, s->control.mean, s->control.mean_se, s->control.median, s->control.median_se);
+    if (s->pool.centres < LEAST)
+        cli_warn(c,
+                 "%lld centres are inside the set, fewer than %d: its curvature is not measured; errors across the set "
+                 "may be as large as the set",
+                 (long long)s->pool.centres, LEAST);
     cli_say(c, "error of a point in one normal direction: %.3g; left out: %lld centres at an edge, %lld without a fit",
             s->noise, (long long)s->pool.edge, (long long)s->pool.failed);
 }

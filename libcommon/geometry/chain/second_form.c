@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNGS = GEODEC_SECOND_FORM_RUNGS, PILOT = 48, GROUPS_MAX = 64 };
+enum { RUNGS = GEODEC_SECOND_FORM_RUNGS, PILOT = 32, GROUPS_MAX = 64 };
 /* Neighbours of the rungs, in numbers of coefficients. */
 static const double rungs[RUNGS] = {1.5, 2, 3, 4.5, 7, 10};
 

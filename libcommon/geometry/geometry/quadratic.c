@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDS = 4, MAX_N = GEODEC_QUADRATIC_MAX_N, MAX_PAIRS = MAX_N * (MAX_N + 1) / 2 };
+enum { ROUNDS = 4, ROUNDS_FROM_START = 2, MAX_N = GEODEC_QUADRATIC_MAX_N, MAX_PAIRS = MAX_N * (MAX_N + 1) / 2 };
 /* Points farther from the tangent space than from its normal are not of one graph; the chord is at most this times t.
  */
 static const double longest_chord = 1.5;
@@ -280,13 +280,14 @@ geodec_status geodec_quadratic_fit(geodec_quadratic *q, int64_t count, const dou
         GEODEC_TRY(leading(&f, err));
     if (!orthonormal(f.n, f.d, q->tangent))
         GEODEC_THROW(GEODEC_SCARCE, "the points do not span %lld directions", (long long)f.n);
-    for (int round = 0; round < ROUNDS; round++) {
+    const int rounds = start ? ROUNDS_FROM_START : ROUNDS;
+    for (int round = 0; round < rounds; round++) {
         design(&f, round > 0);
         GEODEC_TRY(solve(&f, err));
         residuals(&f);
         noise(&f);
         second(&f);
-        if (round + 1 < ROUNDS) GEODEC_TRY(turn(&f, err));
+        if (round + 1 < rounds) GEODEC_TRY(turn(&f, err));
     }
     for (int64_t j = 0; j < f.d; j++) q->origin[j] += f.coefficient[j];
 done:

@@ -44,8 +44,9 @@ geodec_status geodec_quadratic_init(geodec_quadratic *q, int32_t n, int64_t d, g
 void geodec_quadratic_clear(geodec_quadratic *q); /* all zero is allowed */
 
 /* Fits points y [count][d] about centre [d]. share [count]: factors of their weights (0: left out), or NULL. start
- * [n][d]: orthonormal rows, a tangent space to start from, or NULL: principal directions. On failure *q is undefined.
- * GEODEC_SCARCE: fewer points than coefficients, or points that do not determine them. GEODEC_NUMERIC: not finite. */
+ * [n][d]: orthonormal rows, a tangent space near the right one to start from, in fewer rounds, or NULL: principal
+ * directions. On failure *q is undefined. GEODEC_SCARCE: fewer points than coefficients, or points that do not
+ * determine them. GEODEC_NUMERIC: not finite. */
 geodec_status geodec_quadratic_fit(geodec_quadratic *q, int64_t count, const double *y, const double *centre,
                                    double radius, const double *share, const double *start,
                                    geodec_err *err) GEODEC_MUST_USE;
