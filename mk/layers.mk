@@ -18,7 +18,7 @@ geometry_USES := core
 geometry_FOLDERS += geodec                 # the headers that are installed: spaces, geodesics, the stages of the chain
 geometry_FOLDERS += neighbours             # exact nearest neighbours slab by slab, by one process or a ring of ranks; their artifact
 geometry_FOLDERS += geometry               # mathematics only: spaces, the RBF field, geodesics, log map, Jacobi fields, Magnus, propagation, curvature, PCA, TwoNN
-geometry_FOLDERS += chain                  # the stages, a pair of files each, named after tool and artifact: activations, cloud, metric, christoffel, geodesics, riemann, ..
+geometry_FOLDERS += chain                  # the stages, a pair of files each, named after tool and artifact: activations, cloud, metric, christoffel, geodesics, riemann, second_form, ..
 geometry_FOLDERS += records                # trajectory records, their compression, and the lookup of the nearest one
 
 # model: language models: files, tokens, forward passes, training, export

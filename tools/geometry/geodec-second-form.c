@@ -53,8 +53,7 @@ static void say(const cli *c, const geodec_second_form *s)
         cli_say(c, "Gaussian noise of the same covariance, %lld neighbours: mean %.4g (%.2g), median %.4g (%.2g)",
                 (long long)s->control_k, s->control.mean, s->control.mean_se, s->control.median, s->control.median_se);
     if (s->pool.centres < LEAST)
-        cli_warn(c,
-                 "%lld centres are inside the set, fewer than %d: its curvature is not measured; errors across the set "
+        cli_warn("%lld centres are inside the set, fewer than %d: its curvature is not measured; errors across the set "
                  "may be as large as the set",
                  (long long)s->pool.centres, LEAST);
     cli_say(c, "error of a point in one normal direction: %.3g; left out: %lld centres at an edge, %lld without a fit",
