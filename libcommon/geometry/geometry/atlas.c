@@ -6,6 +6,7 @@
 #include "geometry/geodesic.h"
 #include "linalg/blas.h"
 #include "linalg/chol.h"
+#include "linalg/stats.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,6 +50,24 @@ static int64_t nearest(const geodec_atlas *a, const double *place, int32_t leave
     return count;
 }
 
+/* Radius of the uniform ball of the tangent space that has the points' weighted mean of |t|^2, n / (n + 4) of its
+ * square; and their mean in it. Normal parts of the points make the chart's radius larger. */
+static void extent(const geodec_atlas *a, int64_t k, const double *y, const double *place, geodec_atlas_chart *c)
+{
+    const int64_t n = a->n, d = a->d;
+    double mean[MAX_N] = {0}, square = 0, total = 0, t[MAX_N];
+    for (int64_t i = 0; i < k; i++) {
+        const double w = 1 - geodec__gap2(d, y + i * d, place) / (c->q.radius * c->q.radius);
+        geodec_quadratic_coordinates(&c->q, y + i * d, t);
+        for (int64_t j = 0; j < n; j++) mean[j] += w * t[j];
+        square += w * geodec__dot(n, t, t);
+        total += w;
+    }
+    c->extent = total > 0 ? fmin(c->q.radius, sqrt(square / total * (double)(n + 4) / (double)n)) : 0;
+    c->offset = c->extent > 0 ? sqrt(geodec__dot(n, mean, mean)) / (total * c->extent) : INFINITY;
+    c->inside = c->offset <= a->edge;
+}
+
 static geodec_status fit_at(const geodec_atlas *a, const double *place, int32_t leave, const double *start,
                             geodec_atlas_chart *c, geodec_err *err)
 {
@@ -68,7 +87,7 @@ static geodec_status fit_at(const geodec_atlas *a, const double *place, int32_t 
     if (!(near[k] > 0)) GEODEC_THROW(GEODEC_SCARCE, "%lld points are at one place", (long long)k + 1);
     GEODEC_TRY(geodec_quadratic_init(&c->q, a->n, d, err));
     GEODEC_TRY(geodec_quadratic_fit(&c->q, k, y, place, sqrt(near[k]), NULL, start, err));
-    c->inside = c->q.offset <= a->edge;
+    extent(a, k, y, place, c);
 done:
     GEODEC_FREE(index, near, y);
     return st;
@@ -105,6 +124,29 @@ geodec_status geodec_atlas_chart_at(const geodec_atlas *a, const double *place, 
 done:
     geodec_atlas_chart_clear(&there);
     if (st != GEODEC_OK) geodec_atlas_chart_clear(c);
+    return st;
+}
+
+geodec_status geodec_atlas_edge(geodec_atlas *a, int64_t sample, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *offset = NULL;
+    int64_t count = 0;
+    GEODEC_NEW(offset, sample);
+    for (int64_t i = 0; i < sample; i++) {
+        const int64_t p = i * a->points / sample;
+        geodec_atlas_chart c;
+        const geodec_status s =
+            geodec_atlas_chart_at(a, a->x + p * a->d, a->text ? a->text[p] : GEODEC_ATLAS_NONE, NULL, &c, NULL);
+        if (s != GEODEC_OK && s != GEODEC_SCARCE) GEODEC_THROW(s, "a chart");
+        if (s != GEODEC_OK) continue;
+        offset[count++] = c.offset;
+        geodec_atlas_chart_clear(&c);
+    }
+    geodec_stats_sort(count, offset);
+    if (count > 0) a->edge = fmax(a->edge, geodec_stats_percentile(count, offset, 0.95));
+done:
+    geodec_mem_free(offset);
     return st;
 }
 
@@ -178,6 +220,17 @@ void geodec_atlas_arrival(const geodec_atlas_chart *c, const double *t0, const d
     for (int64_t a = 0; a < n; a++) w[a] = s[a] + share * bend[a];
 }
 
+double geodec_atlas_certain(const geodec_atlas_chart *c, const double *w)
+{
+    const int64_t n = c->q.n, pairs = c->q.pairs;
+    double m[MAX_N * (MAX_N + 1) / 2], *to = m, error = 0;
+    for (int64_t a = 0; a < n; a++)
+        for (int64_t b = a; b < n; b++) *to++ = (a == b ? 1 : 2) * w[a] * w[b];
+    for (int64_t s = 0; s < pairs; s++) error += c->q.noise * m[s] * geodec__dot(pairs, c->q.spread + s * pairs, m);
+    const double signal = geodec__norm2(pairs, c->q.product, m);
+    return signal > 0 ? signal / (signal + fmax(0, error)) : 0;
+}
+
 /* To a chart at the place of t with the velocity v: the place's coordinates there, and the velocity at its length. */
 static geodec_status change(const geodec_atlas *a, const geodec_atlas_chart *from, int32_t leave,
                             geodec_atlas_chart *to, double *t, double *v, geodec_err *err)
@@ -214,7 +267,7 @@ geodec_status geodec_atlas_exp(const geodec_atlas *a, const geodec_atlas_chart *
     memcpy(t, t0, (size_t)n * sizeof *t);
     memcpy(v, v0, (size_t)n * sizeof *v);
     while (report->good < count && report->end == GEODEC_ATLAS_REACHED) {
-        const double reach = a->reach * now->q.radius, speed = sqrt(geodec__dot(n, v, v));
+        const double reach = a->reach * now->extent, speed = sqrt(geodec__dot(n, v, v));
         const double rest = at[report->good] - done_at;
         const bool output = !(rest * speed > reach);
         const double part = output ? rest : reach / speed;

@@ -4,9 +4,9 @@
  *     chart     the fit at a place: its k + 1 exact nearest points, the radius the distance of the last one
  *     k         given, or GEODEC_ATLAS_FACTOR points for each coefficient of a fit
  *     geodesics the equation of the graph's metric, integrated on the chart at hand. Where they are `reach` of its
- *               radius from its centre, place and velocity go through the surrounding space to a chart made there: the
+ *               extent from its centre, place and velocity go through the surrounding space to a chart made there: the
  *               nearest point of its graph, and the velocity's tangential part at its old length
- *     leaving   a chart made on the way, at a place beyond the edge of the points. There the mean of the neighbours' coordinates, in radii, is
+ *     leaving   a chart made on the way, at a place beyond the edge of the points. There the mean of the neighbours' coordinates, in extents, is
  *               above that of uniform points on one side of a plane through the place, with the weights of a fit:
  *               n (n + 2) / ((n + 1) (n + 3)) Gamma(n/2) / (sqrt(pi) Gamma((n + 1)/2))
  *
@@ -25,7 +25,7 @@ typedef struct geodec_atlas {
     const double *x;      /* [points][d], borrowed */
     const int32_t *text;  /* [points], borrowed, or NULL */
     int64_t neighbours;   /* k */
-    double reach;         /* share of the radius; default 0.5 */
+    double reach;         /* share of a chart's extent; default 0.5 */
     double rtol;          /* of the geodesics; default 1e-6 */
     double edge;          /* largest offset inside the set */
     const int64_t *other; /* [points], or NULL. Control: a chart whose nearest point is i has the tangent space of its
@@ -40,8 +40,14 @@ typedef struct geodec_atlas_chart {
     geodec_quadratic q;
     geodec_quadratic_space space;
     int64_t nearest; /* point */
-    bool inside;     /* the place does not lie beyond the edge */
+    double extent;   /* of the points within the tangent space: the radius, or less where their normal parts are large */
+    double offset;   /* |mean of the points' coordinates| / extent */
+    bool inside;     /* offset <= edge: the place does not lie beyond the edge */
 } geodec_atlas_chart;
+
+/* Points that are not uniform have larger offsets inside too: raises a->edge to what 95 % of `sample` of the points, in
+ * equal distances of their numbers, do not exceed. GEODEC_NUMERIC, GEODEC_NOMEM. */
+geodec_status geodec_atlas_edge(geodec_atlas *a, int64_t sample, geodec_err *err) GEODEC_MUST_USE;
 
 /* A chart at place [d] without points of the text `leave`. start [n][d]: a tangent space to start from, or NULL.
  * GEODEC_SCARCE: the points do not determine it. The chart refers to itself: it must not be copied. Time: points d
@@ -59,6 +65,10 @@ geodec_status geodec_atlas_velocity(const geodec_atlas_chart *c, const double *t
 /* The velocity w [n] at t [n] of the geodesic that comes from t0 [n] in one unit, to the third order in the distance:
  * w = s + B(s)/6, s = t - t0, B_a = <A(s,s), A_a(s)>. The second term is at most half of the first in length. */
 void geodec_atlas_arrival(const geodec_atlas_chart *c, const double *t0, const double *t, double *w);
+
+/* The share, 0 to 1, of |A(w,w)|^2 that is not the mean of its errors: by it an estimate of A(w,w) is shortened to have
+ * the least mean square error (James and Stein's rule, one direction at a time). 0 for w = 0. */
+double geodec_atlas_certain(const geodec_atlas_chart *c, const double *w);
 
 typedef enum geodec_atlas_end {
     GEODEC_ATLAS_REACHED, /* all outputs are there */

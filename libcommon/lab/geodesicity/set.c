@@ -15,6 +15,9 @@
 enum { P = GEODEC_SET_PREDICTORS, AHEAD = GEODEC_GEODESICITY_AHEAD, PLANTED = GEODEC_SET_PLANTED,
        MAX_N = GEODEC_QUADRATIC_MAX_N };
 enum { SET, SHUFFLED, GAUSSIAN, ATLASES };
+enum { EDGE = 200 /* charts from which the edge of the points is known */ };
+/* Planted steps are shorter than true ones, so that a path of several stays within the points. */
+static const double planted_share = 0.25;
 
 const char *const geodec_geodesicity_set_names[] = {"stay",         "line",         "linear_xv",  "set",
                                                     "set_shuffled", "set_gaussian", "set_fitted", NULL};
@@ -86,7 +89,7 @@ static geodec_status enter(const geodec_atlas *a, int32_t text, const double *be
     geodec_quadratic_coordinates(&s->chart.q, x, s->t);
     geodec_quadratic_point(&s->chart.q, s->t, NULL, s->p, NULL);
     geodec_quadratic_coordinates(&s->chart.q, before, from);
-    if (sqrt(geodec__gap2(a->n, from, s->t)) <= a->reach * s->chart.q.radius) {
+    if (sqrt(geodec__gap2(a->n, from, s->t)) <= a->reach * s->chart.extent) {
         geodec_quadratic_point(&s->chart.q, from, NULL, s->q, NULL);
     } else {
         const geodec_status b = geodec_atlas_chart_at(a, before, text, NULL, &there, NULL);
@@ -126,10 +129,12 @@ static geodec_status correct(const geodec_atlas *a, int32_t text, const double *
     *good = 0;
     GEODEC_TRY(enter(a, text, before, x, &s, &found, err));
     if (!found) goto done;
-    if (radius) *radius = s.chart.q.radius;
+    if (radius) *radius = s.chart.extent;
     GEODEC_TRY(follow(a, &s, text, 1, ahead, c, good, err));
+    const double share = geodec_atlas_certain(&s.chart, s.w);
     for (int64_t m = 0; m < *good; m++)
-        for (int64_t j = 0; j < a->d; j++) c[m * a->d + j] -= s.p[j] + (double)(m + 1) * (s.p[j] - s.q[j]);
+        for (int64_t j = 0; j < a->d; j++)
+            c[m * a->d + j] = share * (c[m * a->d + j] - s.p[j] - (double)(m + 1) * (s.p[j] - s.q[j]));
 done:
     leave(&s);
     return st;
@@ -279,9 +284,10 @@ static geodec_status plant(void *ctx, int64_t task, geodec_err *err)
     GEODEC_NEW(c, 2 * ahead * d);
     back = y + ahead * d, x = back + d, before = x + d, guess = before + d;
     if (!found) goto done;
+    for (int64_t i = 0; i < w->o->n; i++) s.w[i] *= planted_share;
     GEODEC_TRY(follow(&w->atlas[SET], &s, GEODEC_ATLAS_NONE, 1, ahead, y, &good, err));
     GEODEC_TRY(follow(&w->atlas[SET], &s, GEODEC_ATLAS_NONE, -1, 1, back, &behind, err));
-    if (good < ahead || behind < 1) goto done;
+    if (good < 1 || behind < 1) goto done;
 #define NOISE (w->residual + (int64_t)geodec_rng_below(&r, (uint64_t)w->points) * d)
     const double *a = NOISE, *b = NOISE, unit = sqrt(geodec__gap2(d, y, s.p));
     for (int64_t j = 0; j < d; j++) {
@@ -290,8 +296,8 @@ static geodec_status plant(void *ctx, int64_t task, geodec_err *err)
     }
     for (int k = 0; k < 2; k++)
         GEODEC_TRY(correct(&w->again[k], GEODEC_ATLAS_NONE, before, x, ahead, c + k * ahead * d, reached + k, NULL, err));
-    if (!(unit > 0) || reached[0] < ahead) goto done;
-    for (int64_t m = 0; m < ahead; m++) {
+    if (!(unit > 0)) goto done;
+    for (int64_t m = 0; m < good && m < reached[0]; m++) {
         const double *e = NOISE, steps = (double)(m + 1);
         for (int which = 0; which < PLANTED; which++) {
             if (which == 2 && reached[1] <= m) continue;
@@ -325,6 +331,7 @@ static geodec_status plant_all(work *w, geodec_pool *pool, const geodec_hooks *h
         for (int64_t j = 0; j < d; j++) w->moved[i * d + j] = w->place[i * d + j] + w->residual[order[i] * d + j];
     for (int k = 0; k < 2; k++) {
         GEODEC_TRY(geodec_atlas_init(&w->again[k], w->o->n, n, d, w->moved, w->text, w->o->neighbours, err));
+        w->again[k].edge = w->atlas[SET].edge;
         if (k == 1) w->again[k].other = w->other;
     }
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "planted paths on the set", w->paths, plant, w, err));
@@ -439,6 +446,8 @@ static geodec_status gather(work *w, geodec_err *err)
     GEODEC_TRY(geodec_surrogate_draw(GEODEC_SURROGATE_GAUSSIAN, count, d, w->x[0], w->o->split.seed,
                                      geodec_rng_id("gaussian set", 0), w->x[1], err));
     geodec__choose_order(w->o->split.seed, geodec_rng_id("shuffled set", 0), count, w->other);
+    for (int k = 0; k < ATLASES; k++)
+        GEODEC_TRY(geodec_atlas_edge(&w->atlas[k], geodec__min(EDGE, count), err));
     w->atlas[SHUFFLED].other = w->other;
 done:
     GEODEC_FREE(list, text);

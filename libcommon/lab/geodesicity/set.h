@@ -5,13 +5,14 @@
  *     stay           x
  *     line           x + m v
  *     linear_xv      x + B_m (1, x, v)          ridge regression on training texts
- *     set            x + m v + c_m              c_m = exp_p(m w) - p - m (p - q)
+ *     set            x + m v + r c_m            c_m = exp_p(m w) - p - m (p - q)
  *     set_shuffled   the same                   control: tangent spaces of the place, second fundamental forms permuted
  *     set_gaussian   the same                   control: the set of a Gaussian cloud with the mean and covariance of the
  *                                               points
  *     set_fitted     set + C_m (1, x, v)        ridge regression of what `set` leaves, on the rows of linear_xv
  *
- * p and q are the places of x and s_(k-1) on the set, and w the velocity at p of the geodesic from q. So `set` is the
+ * p and q are the places of x and s_(k-1) on the set, w the velocity at p of the geodesic from q, and r the share of
+ * |A(w,w)|^2 that is not noise (geodec_atlas_certain). So `set` is the
  * line on a flat set, and set - line is what curvature adds. The normal parts of the states are carried on as the line
  * does. linear_xv has as many coefficients as set_fitted, whose difference is to it.
  *
@@ -21,7 +22,7 @@
  *
  * Planted control, the power of the comparison: points and paths of the same set with the same noise. Every training
  * point is moved to its place on the set, plus the residual of another point. Paths are geodesics of the set with the
- * velocities w of the starts, with residuals of points drawn at random; then the set is fitted again to the moved
+ * velocities w / 4 of the starts, with residuals of points drawn at random; then the set is fitted again to the moved
  * points. recovered = sum (line - set) / sum (line - truth), where truth has the c_m of the planted path: the share of
  * the correctable error that the estimator recovers in these data. */
 #ifndef GEODEC_LAB_GEODESICITY_SET_H
@@ -60,7 +61,7 @@ typedef struct geodec_geodesicity_set {
     int64_t n, d, neighbours, points; /* as used; 0 = not measured */
     int64_t starts, training, texts, ahead;
     double step;     /* root mean square length of a true step */
-    double radius;   /* of the charts at the starts, mean */
+    double radius;   /* extent of the charts at the starts, mean */
     double residual; /* root mean square distance of a point from the set through the points of other texts */
     int64_t broken[GEODEC_SET_PREDICTORS]; /* starts without a prediction one step ahead; left out */
     int64_t counted[GEODEC_SET_PREDICTORS][GEODEC_GEODESICITY_AHEAD];
