@@ -137,12 +137,21 @@ static geodec_status count_pairs(const work *w, int64_t partners, const int32_t 
     }
     out->share = out->pairs > 0 ? (double)folded / (double)out->pairs : 0;
     if (out->determined > 0) GEODEC_TRY(geodec_stats_median(out->determined, flat, &out->flat, err));
-    out->testable = out->determined > 0 && 10 * out->determined >= out->points;
+    out->testable = out->determined > 0 && 2 * out->determined >= out->points;
     out->found = out->testable && (out->share > GEODEC_FOLD_SHARE ||
-                                   (double)out->edge_on > GEODEC_FOLD_MANY * (double)out->determined);
+                                   geodec_fold_edge_on(out) > GEODEC_FOLD_MANY);
 done:
     GEODEC_FREE(c, flat);
     return st;
+}
+
+static int64_t usual(int64_t n) { return geodec__max(4 * n, 16); }
+
+int64_t geodec_fold_needs(int64_t n) { return 4 * usual(n); }
+
+double geodec_fold_edge_on(const geodec_fold *f)
+{
+    return f->determined > 0 ? (double)f->edge_on / (double)f->determined : 0;
 }
 
 geodec_status geodec_fold_measure(int64_t points, int64_t d, const double *x, int64_t n, int64_t neighbours,
@@ -150,7 +159,7 @@ geodec_status geodec_fold_measure(int64_t points, int64_t d, const double *x, in
                                   geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    work w = {.d = d, .n = n, .k = neighbours > 0 ? neighbours : geodec__max(4 * n, 16)};
+    work w = {.d = d, .n = n, .k = neighbours > 0 ? neighbours : usual(n)};
     geodec_fold fold = {0};
     int64_t *order = NULL;
     int32_t *near = NULL;
@@ -163,7 +172,7 @@ geodec_status geodec_fold_measure(int64_t points, int64_t d, const double *x, in
                      (long long)(4 * w.k), (long long)w.k);
     w.half[0] = points / 2;
     w.half[1] = points - w.half[0];
-    w.chosen = fold.points = geodec__min(points, GEODEC_FOLD_POINTS);
+    w.chosen = fold.points = geodec__min(points, GEODEC_FOLD_POINTS * 12 / geodec__max(n, 12));
     const int64_t partners = geodec__min(GEODEC_FOLD_PARTNERS, w.chosen / 8);
     GEODEC_NEW(order, points);
     geodec__choose_order(seed, geodec_rng_id("folds", 0), points, order);

@@ -16,8 +16,9 @@
  *
  * A fold is found where more than GEODEC_FOLD_SHARE of the pairs are folded, or more than GEODEC_FOLD_MANY of the
  * determined points are edge-on: a closed set is so along the fold, and a set whose direction the chart lacks
- * everywhere. On a set whose tangent spaces are all within 45 degrees of the chart neither occurs but by error. Noise in the remaining directions leaves fewer
- * tangent spaces determined; where they are below a tenth of the points nothing is found, and nothing excluded. */
+ * everywhere. On a set whose tangent spaces are all within 45 degrees of the chart neither occurs but by error. Noise in
+ * the remaining directions leaves fewer tangent spaces determined; where they are fewer than half of the points nothing
+ * is found, and nothing excluded. */
 #ifndef GEODEC_GEOMETRY_FOLD_H
 #define GEODEC_GEOMETRY_FOLD_H
 
@@ -27,7 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GEODEC_FOLD_AGREE 0.6
+#define GEODEC_FOLD_AGREE 0.8
 #define GEODEC_FOLD_NEAR 0.5
 #define GEODEC_FOLD_EDGE 0.2
 #define GEODEC_FOLD_SHARE 0.01
@@ -35,15 +36,20 @@
 enum { GEODEC_FOLD_POINTS = 1000, GEODEC_FOLD_PARTNERS = 64, GEODEC_FOLD_MAX_N = 64 };
 
 typedef struct geodec_fold {
-    int64_t points;     /* looked at: a seeded choice of at most GEODEC_FOLD_POINTS */
+    int64_t points;     /* looked at: a seeded choice of at most GEODEC_FOLD_POINTS, with n > 12 of 12 / n of them */
     int64_t determined; /* of them, with a determined tangent space */
     int64_t edge_on;    /* of these, with the least singular value of C below GEODEC_FOLD_EDGE */
     int64_t pairs;      /* each point with its GEODEC_FOLD_PARTNERS nearest of those looked at, where they count */
     double share;       /* of the pairs that are folded; 0 without pairs */
     double flat;        /* median least singular value of C over the determined points: 1 where the chart is tangent */
-    bool testable;      /* a tenth of the points is determined */
+    bool testable;      /* half of the points is determined */
     bool found;         /* testable, and one of the two shares is above its limit */
 } geodec_fold;
+
+/* Least number of points for a chart of n coordinates, with neighbours = 0. */
+int64_t geodec_fold_needs(int64_t n);
+/* edge_on / determined; 0 where none is determined. */
+double geodec_fold_edge_on(const geodec_fold *f);
 
 /* x [points][d], its first n columns the chart. neighbours of each half, or 0: 4 n, at least 16. GEODEC_RANGE (1 <= n <=
  * GEODEC_FOLD_MAX_N, n < d, neighbours), GEODEC_SCARCE (too few points), GEODEC_NUMERIC, GEODEC_INTERRUPTED. */
