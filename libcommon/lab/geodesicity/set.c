@@ -27,7 +27,7 @@ geodec_geodesicity_set_options geodec_geodesicity_set_defaults(void)
     const geodec_geodesicity_options o = geodec_geodesicity_defaults();
     return (geodec_geodesicity_set_options){.n = 6,
                                             .points = 4000,
-                                            .training = 2000,
+                                            .training = 1000,
                                             .starts = o.starts,
                                             .ahead = o.ahead,
                                             .planted = 60,

@@ -47,7 +47,7 @@ enum { GEODEC_SET_PLANTED = 4 }; /* line, set, set_shuffled, truth */
 typedef struct geodec_geodesicity_set_options {
     int32_t n;          /* dimension of the set; default 6 */
     int64_t points;     /* of the atlas, at most: a seeded choice; default 4000 */
-    int64_t training;   /* rows of the regressions, at most: a seeded choice; default 2000 */
+    int64_t training;   /* rows of the regressions, at most: a seeded choice; default 1000 */
     int64_t neighbours; /* of a chart; default 0: the rule of atlas.h */
     int64_t starts, ahead, planted; /* as in geodec_geodesicity_options; planted: default 60 */
     double ridge;
