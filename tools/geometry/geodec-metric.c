@@ -174,8 +174,8 @@ static geodec_status measure_folds(const cli *c, const geodec_cloud *cloud, int6
     GEODEC_NEW(null, cloud->points * k);
     GEODEC_TRY(geodec_surrogate_draw(GEODEC_SURROGATE_GAUSSIAN, cloud->points, k, cloud->coordinate, c->seed,
                                      geodec_rng_id("folds of a Gaussian cloud", 0), null, err));
-    GEODEC_TRY(geodec_fold_measure(cloud->points, k, cloud->coordinate, n, 0, c->seed, c->pool, &c->hooks, &out->own,
-                                   err));
+    GEODEC_TRY(
+        geodec_fold_measure(cloud->points, k, cloud->coordinate, n, 0, c->seed, c->pool, &c->hooks, &out->own, err));
     GEODEC_TRY(geodec_fold_measure(cloud->points, k, null, n, 0, c->seed, c->pool, &c->hooks, &out->control, err));
     out->measured = true;
 done:

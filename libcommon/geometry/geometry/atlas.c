@@ -27,8 +27,8 @@ geodec_status geodec_atlas_init(geodec_atlas *a, int32_t n, int64_t points, int6
     if (points <= k)
         GEODEC_FAIL(GEODEC_SCARCE, "%lld points; a chart of dimension %d has %lld neighbours", (long long)points,
                     (int)n, (long long)k);
-    *a = (geodec_atlas){.n = n, .points = points, .d = d, .x = x, .text = text, .neighbours = k, .reach = 0.5,
-                        .rtol = 1e-6};
+    *a = (geodec_atlas){
+        .n = n, .points = points, .d = d, .x = x, .text = text, .neighbours = k, .reach = 0.5, .rtol = 1e-6};
     a->edge = n * (n + 2.0) / ((n + 1.0) * (n + 3.0)) * exp(lgamma(0.5 * n) - lgamma(0.5 * (n + 1))) / sqrt(M_PI);
     return GEODEC_OK;
 }

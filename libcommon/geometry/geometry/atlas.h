@@ -6,9 +6,9 @@
  *     geodesics the equation of the graph's metric, integrated on the chart at hand. Where they are `reach` of its
  *               extent from its centre, place and velocity go through the surrounding space to a chart made there: the
  *               nearest point of its graph, and the velocity's tangential part at its old length
- *     leaving   a chart made on the way, at a place beyond the edge of the points. There the mean of the neighbours' coordinates, in extents, is
- *               above that of uniform points on one side of a plane through the place, with the weights of a fit:
- *               n (n + 2) / ((n + 1) (n + 3)) Gamma(n/2) / (sqrt(pi) Gamma((n + 1)/2))
+ *     leaving   a chart made on the way, at a place beyond the edge of the points. There the mean of the neighbours'
+ * coordinates, in extents, is above that of uniform points on one side of a plane through the place, with the weights
+ * of a fit: n (n + 2) / ((n + 1) (n + 3)) Gamma(n/2) / (sqrt(pi) Gamma((n + 1)/2))
  *
  * Points of one text can be left out of the charts, so that nothing is predicted from its own text. Everything is a
  * function of the points. An atlas holds no memory of its own, and threads may share it. */
@@ -40,9 +40,9 @@ typedef struct geodec_atlas_chart {
     geodec_quadratic q;
     geodec_quadratic_space space;
     int64_t nearest; /* point */
-    double extent;   /* of the points within the tangent space: the radius, or less where their normal parts are large */
-    double offset;   /* |mean of the points' coordinates| / extent */
-    bool inside;     /* offset <= edge: the place does not lie beyond the edge */
+    double extent; /* of the points within the tangent space: the radius, or less where their normal parts are large */
+    double offset; /* |mean of the points' coordinates| / extent */
+    bool inside;   /* offset <= edge: the place does not lie beyond the edge */
 } geodec_atlas_chart;
 
 /* Points that are not uniform have larger offsets inside too: raises a->edge to what 95 % of `sample` of the points, in

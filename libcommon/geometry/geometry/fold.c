@@ -19,11 +19,11 @@ enum { HALVES = 2 };
 
 typedef struct work {
     int64_t d, n, k, chosen, half[HALVES];
-    double *part[HALVES];    /* [half][d] the halves */
-    int32_t *index[HALVES];  /* [chosen][k] */
-    double *tangent;         /* [chosen][n][d] */
-    double *det, *least;     /* [chosen] of C */
-    double *agree;           /* [chosen] */
+    double *part[HALVES];   /* [half][d] the halves */
+    int32_t *index[HALVES]; /* [chosen][k] */
+    double *tangent;        /* [chosen][n][d] */
+    double *det, *least;    /* [chosen] of C */
+    double *agree;          /* [chosen] */
 } work;
 
 /* Determinant of a [n][n], which is destroyed: elimination with the largest pivot of a column. */
@@ -138,8 +138,7 @@ static geodec_status count_pairs(const work *w, int64_t partners, const int32_t 
     out->share = out->pairs > 0 ? (double)folded / (double)out->pairs : 0;
     if (out->determined > 0) GEODEC_TRY(geodec_stats_median(out->determined, flat, &out->flat, err));
     out->testable = out->determined > 0 && 2 * out->determined >= out->points;
-    out->found = out->testable && (out->share > GEODEC_FOLD_SHARE ||
-                                   geodec_fold_edge_on(out) > GEODEC_FOLD_MANY);
+    out->found = out->testable && (out->share > GEODEC_FOLD_SHARE || geodec_fold_edge_on(out) > GEODEC_FOLD_MANY);
 done:
     GEODEC_FREE(c, flat);
     return st;
@@ -165,8 +164,8 @@ geodec_status geodec_fold_measure(int64_t points, int64_t d, const double *x, in
     int32_t *near = NULL;
     double *chosen = NULL;
     if (n < 1 || n > GEODEC_FOLD_MAX_N || d <= n || w.k <= n)
-        GEODEC_THROW(GEODEC_RANGE, "folds of %lld of %lld coordinates with %lld neighbours", (long long)n,
-                     (long long)d, (long long)w.k);
+        GEODEC_THROW(GEODEC_RANGE, "folds of %lld of %lld coordinates with %lld neighbours", (long long)n, (long long)d,
+                     (long long)w.k);
     if (points < 4 * w.k)
         GEODEC_THROW(GEODEC_SCARCE, "%lld points; %lld are needed for %lld neighbours in each half", (long long)points,
                      (long long)(4 * w.k), (long long)w.k);

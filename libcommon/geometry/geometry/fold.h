@@ -2,8 +2,8 @@
  * projection of the set onto its first n coordinates, the chart, turns over.
  *
  * T_i: the n leading principal directions of the neighbours of point i in all d coordinates; its cosines to the chart
- * are the n x n block C_i of its first n columns. det C_i changes sign where the projection turns over. The sign depends
- * on the frame T_i, but not that of
+ * are the n x n block C_i of its first n columns. det C_i changes sign where the projection turns over. The sign
+ * depends on the frame T_i, but not that of
  *
  *     det C_i det C_j det (T_i T_j^T)
  *
@@ -16,9 +16,9 @@
  *
  * A fold is found where more than GEODEC_FOLD_SHARE of the pairs are folded, or more than GEODEC_FOLD_MANY of the
  * determined points are edge-on: a closed set is so along the fold, and a set whose direction the chart lacks
- * everywhere. On a set whose tangent spaces are all within 45 degrees of the chart neither occurs but by error. Noise in
- * the remaining directions leaves fewer tangent spaces determined; where they are fewer than half of the points nothing
- * is found, and nothing excluded. */
+ * everywhere. On a set whose tangent spaces are all within 45 degrees of the chart neither occurs but by error. Noise
+ * in the remaining directions leaves fewer tangent spaces determined; where they are fewer than half of the points
+ * nothing is found, and nothing excluded. */
 #ifndef GEODEC_GEOMETRY_FOLD_H
 #define GEODEC_GEOMETRY_FOLD_H
 
@@ -51,8 +51,8 @@ int64_t geodec_fold_needs(int64_t n);
 /* edge_on / determined; 0 where none is determined. */
 double geodec_fold_edge_on(const geodec_fold *f);
 
-/* x [points][d], its first n columns the chart. neighbours of each half, or 0: 4 n, at least 16. GEODEC_RANGE (1 <= n <=
- * GEODEC_FOLD_MAX_N, n < d, neighbours), GEODEC_SCARCE (too few points), GEODEC_NUMERIC, GEODEC_INTERRUPTED. */
+/* x [points][d], its first n columns the chart. neighbours of each half, or 0: 4 n, at least 16. GEODEC_RANGE (1 <= n
+ * <= GEODEC_FOLD_MAX_N, n < d, neighbours), GEODEC_SCARCE (too few points), GEODEC_NUMERIC, GEODEC_INTERRUPTED. */
 geodec_status geodec_fold_measure(int64_t points, int64_t d, const double *x, int64_t n, int64_t neighbours,
                                   uint64_t seed, geodec_pool *pool, const geodec_hooks *hooks, geodec_fold *out,
                                   geodec_err *err) GEODEC_MUST_USE;

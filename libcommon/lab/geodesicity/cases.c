@@ -52,21 +52,24 @@ static const geodec_field fields[] = {
     {"/set_dim", GEODEC_I64, "C", GEODEC_FIELD_OPTIONAL, "1", "dimension of the set", 2, OF(set.n)},
     {"/set_coordinates", GEODEC_I64, "C", GEODEC_FIELD_OPTIONAL, "1",
      "leading principal coordinates in which the set lies and all its errors are", 2, OF(set.d)},
-    {"/set_share", GEODEC_F64, "C", GEODEC_FIELD_OPTIONAL, "1", "share of the variance of the training states in them", 2,
-     OF(set_share)},
+    {"/set_share", GEODEC_F64, "C", GEODEC_FIELD_OPTIONAL, "1", "share of the variance of the training states in them",
+     2, OF(set_share)},
     {"/set_neighbours", GEODEC_I64, "C", GEODEC_FIELD_OPTIONAL, "1", "points of a local chart", 2, OF(set.neighbours)},
     {"/set_training", GEODEC_I64, "C", GEODEC_FIELD_OPTIONAL, "1", "rows of its regressions", 2, OF(set.training)},
-    {"/set_starts", GEODEC_I64, "C", GEODEC_FIELD_OPTIONAL, "1", "starts evaluated, in held-out texts", 2, OF(set.starts)},
+    {"/set_starts", GEODEC_I64, "C", GEODEC_FIELD_OPTIONAL, "1", "starts evaluated, in held-out texts", 2,
+     OF(set.starts)},
     {"/set_texts", GEODEC_I64, "C", GEODEC_FIELD_OPTIONAL, "1", "texts they are from: the groups of the bootstrap", 2,
      OF(set.texts)},
-    {"/set_step", GEODEC_F64, "C", GEODEC_FIELD_OPTIONAL, "activation", "root mean square length of a true step", 2, OF(set.step)},
+    {"/set_step", GEODEC_F64, "C", GEODEC_FIELD_OPTIONAL, "activation", "root mean square length of a true step", 2,
+     OF(set.step)},
     {"/set_radius", GEODEC_F64, "C", GEODEC_FIELD_OPTIONAL, "activation", "mean radius of the charts at the starts", 2,
      OF(set.radius)},
     {"/set_residual", GEODEC_F64, "C", GEODEC_FIELD_OPTIONAL, "activation",
      "root mean square distance of a point from the set through the points of other texts", 2, OF(set.residual)},
-    {"/set_broken", GEODEC_I64, "C,Q", GEODEC_FIELD_OPTIONAL, "1", "starts without a prediction one step ahead; left out", 2,
-     OF(set.broken[0])},
-    {"/set_counted", GEODEC_I64, "C,Q,M", GEODEC_FIELD_OPTIONAL, "1", "starts that count", 2, AHEAD(set.counted, [0][0])},
+    {"/set_broken", GEODEC_I64, "C,Q", GEODEC_FIELD_OPTIONAL, "1",
+     "starts without a prediction one step ahead; left out", 2, OF(set.broken[0])},
+    {"/set_counted", GEODEC_I64, "C,Q,M", GEODEC_FIELD_OPTIONAL, "1", "starts that count", 2,
+     AHEAD(set.counted, [0][0])},
     {"/set_error", GEODEC_F64, "C,Q,M,3", GEODEC_FIELD_OPTIONAL, "1",
      "sum of |predicted - true| m = 1..M steps ahead over sum of |true step|: value and 95 % bootstrap interval over "
      "texts (0 where set_counted is 0)",
@@ -107,7 +110,8 @@ static const geodec_attr attrs[] = {
      "what was held out: document, or block (contiguous, with gaps; too few documents)", IN(split)},
 };
 
-static const geodec_extent extents[] = {{"C", IN(n_cases)}, {"P", .plus = GEODEC_PREDICTORS}, {"M", IN(o.ahead)}, {"Q", .plus = GEODEC_SET_PREDICTORS}};
+static const geodec_extent extents[] = {
+    {"C", IN(n_cases)}, {"P", .plus = GEODEC_PREDICTORS}, {"M", IN(o.ahead)}, {"Q", .plus = GEODEC_SET_PREDICTORS}};
 
 const geodec_kind geodec_geodesicity_kind = {
     GEODEC_ABOUT("geodesicity", 1, 2, "geodec-geodesicity",
@@ -195,17 +199,16 @@ static void say_set(const geodec_hooks *hooks, const geodec_geodesicity_case *k)
     const geodec_geodesicity_set *f = &k->set;
     const geodec_estimate g = f->gain[0], d = f->difference[GEODEC_SET_SET][0],
                           fitted = f->difference[GEODEC_SET_FITTED][0], r = f->recovered[0], c = f->correctable[0];
-    geodec_hooks_log(hooks, GEODEC_LOG_INFO,
-                     "%s layer %d, set of dimension %lld in %lld coordinates (%.1f %% of the variance): one ahead: set "
-                     "%.3f (line %+.3f [%.3f, %.3f]), set_shuffled %.3f, set_gaussian %.3f, line %.3f, stay %.3f, linear "
-                     "%.3f, set_fitted %.3f (linear %+.3f [%.3f, %.3f]); gain %.3f [%.3f, %.3f]; broken %lld of %lld",
-                     k->along, k->layer, (long long)f->n, (long long)f->d, 100 * k->set_share,
-                     f->error[GEODEC_SET_SET][0].value, d.value, d.low, d.high,
-                     f->error[GEODEC_SET_SHUFFLED][0].value, f->error[GEODEC_SET_GAUSSIAN][0].value,
-                     f->error[GEODEC_SET_LINE][0].value, f->error[GEODEC_SET_STAY][0].value,
-                     f->error[GEODEC_SET_LINEAR_XV][0].value, f->error[GEODEC_SET_FITTED][0].value, fitted.value,
-                     fitted.low, fitted.high, g.value, g.low, g.high, (long long)f->broken[GEODEC_SET_SET],
-                     (long long)f->starts);
+    geodec_hooks_log(
+        hooks, GEODEC_LOG_INFO,
+        "%s layer %d, set of dimension %lld in %lld coordinates (%.1f %% of the variance): one ahead: set "
+        "%.3f (line %+.3f [%.3f, %.3f]), set_shuffled %.3f, set_gaussian %.3f, line %.3f, stay %.3f, linear "
+        "%.3f, set_fitted %.3f (linear %+.3f [%.3f, %.3f]); gain %.3f [%.3f, %.3f]; broken %lld of %lld",
+        k->along, k->layer, (long long)f->n, (long long)f->d, 100 * k->set_share, f->error[GEODEC_SET_SET][0].value,
+        d.value, d.low, d.high, f->error[GEODEC_SET_SHUFFLED][0].value, f->error[GEODEC_SET_GAUSSIAN][0].value,
+        f->error[GEODEC_SET_LINE][0].value, f->error[GEODEC_SET_STAY][0].value, f->error[GEODEC_SET_LINEAR_XV][0].value,
+        f->error[GEODEC_SET_FITTED][0].value, fitted.value, fitted.low, fitted.high, g.value, g.low, g.high,
+        (long long)f->broken[GEODEC_SET_SET], (long long)f->starts);
     if (f->planted > 0)
         geodec_hooks_log(hooks, GEODEC_LOG_INFO,
                          "%s layer %d: %lld geodesics planted on the set with its residuals: correctable error %.3f "

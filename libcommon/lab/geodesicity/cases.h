@@ -15,7 +15,8 @@ typedef struct geodec_geodesicity_case {
     int32_t layer;      /* of the start */
     geodec_geodesicity figures;
     double set_share; /* of the variance of the training states, in the coordinates of set */
-    geodec_geodesicity_set set; /* first case of each layer along tokens; all zero elsewhere, and where it was not measured */
+    geodec_geodesicity_set
+        set; /* first case of each layer along tokens; all zero elsewhere, and where it was not measured */
 } geodec_geodesicity_case;
 
 typedef struct geodec_geodesicity_cases {

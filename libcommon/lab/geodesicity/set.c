@@ -12,8 +12,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { P = GEODEC_SET_PREDICTORS, AHEAD = GEODEC_GEODESICITY_AHEAD, PLANTED = GEODEC_SET_PLANTED,
-       MAX_N = GEODEC_QUADRATIC_MAX_N };
+enum {
+    P = GEODEC_SET_PREDICTORS,
+    AHEAD = GEODEC_GEODESICITY_AHEAD,
+    PLANTED = GEODEC_SET_PLANTED,
+    MAX_N = GEODEC_QUADRATIC_MAX_N
+};
 enum { SET, SHUFFLED, GAUSSIAN, ATLASES };
 enum { EDGE = 200 /* charts from which the edge of the points is known */ };
 /* Planted steps are shorter than true ones, so that a path of several stays within the points. */
@@ -40,23 +44,23 @@ typedef struct work {
     const geodec_trajectories *t;
     const geodec_geodesicity_set_options *o;
     int64_t d, ahead, points;
-    double *x[2];     /* [points][d] the points; the Gaussian cloud */
-    int32_t *text;    /* [points] */
-    int64_t *other;   /* [points] */
+    double *x[2];   /* [points][d] the points; the Gaussian cloud */
+    int32_t *text;  /* [points] */
+    int64_t *other; /* [points] */
     geodec_atlas atlas[ATLASES];
     int64_t training, starts;
     geodec__harness_starts_row *row, *start; /* training, held out */
-    double *fixed;    /* [training][ahead][d] c_m */
-    int64_t *good;    /* [training] */
-    double *map[2][AHEAD]; /* linear_xv, what set leaves */
-    double *error;    /* [starts][P][AHEAD], -1 = none */
-    double *step, *radius; /* [starts] */
+    double *fixed;                           /* [training][ahead][d] c_m */
+    int64_t *good;                           /* [training] */
+    double *map[2][AHEAD];                   /* linear_xv, what set leaves */
+    double *error;                           /* [starts][P][AHEAD], -1 = none */
+    double *step, *radius;                   /* [starts] */
     /* planted */
     double *place, *residual; /* [points][d] p_j; x_j - p_j */
     double *moved;            /* [points][d] */
     geodec_atlas again[2];    /* through moved; with permuted second fundamental forms */
     int64_t paths;
-    double *planted;          /* [paths][PLANTED][AHEAD], -1 = none */
+    double *planted; /* [paths][PLANTED][AHEAD], -1 = none */
 } work;
 
 /* One start on the set: chart, places and velocity. */
@@ -295,7 +299,8 @@ static geodec_status plant(void *ctx, int64_t task, geodec_err *err)
         before[j] = back[j] + b[j];
     }
     for (int k = 0; k < 2; k++)
-        GEODEC_TRY(correct(&w->again[k], GEODEC_ATLAS_NONE, before, x, ahead, c + k * ahead * d, reached + k, NULL, err));
+        GEODEC_TRY(
+            correct(&w->again[k], GEODEC_ATLAS_NONE, before, x, ahead, c + k * ahead * d, reached + k, NULL, err));
     if (!(unit > 0)) goto done;
     for (int64_t m = 0; m < good && m < reached[0]; m++) {
         const double *e = NOISE, steps = (double)(m + 1);
@@ -399,8 +404,7 @@ static geodec_status figures(const work *w, geodec_geodesicity_set *out, geodec_
         }
         planted.own = line;
         planted.less = truth;
-        GEODEC_TRY(
-            estimate(w, &sums, &planted, (uint64_t)((P + 5) * AHEAD + m), &out->correctable[m], NULL, err));
+        GEODEC_TRY(estimate(w, &sums, &planted, (uint64_t)((P + 5) * AHEAD + m), &out->correctable[m], NULL, err));
         planted.less = w->planted + AHEAD + m;
         planted.unit = line;
         planted.unit_less = truth;
@@ -446,8 +450,7 @@ static geodec_status gather(work *w, geodec_err *err)
     GEODEC_TRY(geodec_surrogate_draw(GEODEC_SURROGATE_GAUSSIAN, count, d, w->x[0], w->o->split.seed,
                                      geodec_rng_id("gaussian set", 0), w->x[1], err));
     geodec__choose_order(w->o->split.seed, geodec_rng_id("shuffled set", 0), count, w->other);
-    for (int k = 0; k < ATLASES; k++)
-        GEODEC_TRY(geodec_atlas_edge(&w->atlas[k], geodec__min(EDGE, count), err));
+    for (int k = 0; k < ATLASES; k++) GEODEC_TRY(geodec_atlas_edge(&w->atlas[k], geodec__min(EDGE, count), err));
     w->atlas[SHUFFLED].other = w->other;
 done:
     GEODEC_FREE(list, text);

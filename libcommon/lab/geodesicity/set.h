@@ -1,5 +1,5 @@
-/* Prediction of next states by geodesics of the set that the states lie near (geometry/atlas.h), beside the geodesics of
- * a metric in a chart (geodesicity.h). The states keep d coordinates, more than the dimension n of the set, and all
+/* Prediction of next states by geodesics of the set that the states lie near (geometry/atlas.h), beside the geodesics
+ * of a metric in a chart (geodesicity.h). The states keep d coordinates, more than the dimension n of the set, and all
  * errors are in these. From x = s_k with v = s_k - s_(k-1), for m = 1 .. ahead:
  *
  *     stay           x
@@ -7,9 +7,8 @@
  *     linear_xv      x + B_m (1, x, v)          ridge regression on training texts
  *     set            x + m v + r c_m            c_m = exp_p(m w) - p - m (p - q)
  *     set_shuffled   the same                   control: tangent spaces of the place, second fundamental forms permuted
- *     set_gaussian   the same                   control: the set of a Gaussian cloud with the mean and covariance of the
- *                                               points
- *     set_fitted     set + C_m (1, x, v)        ridge regression of what `set` leaves, on the rows of linear_xv
+ *     set_gaussian   the same                   control: the set of a Gaussian cloud with the mean and covariance of
+ * the points set_fitted     set + C_m (1, x, v)        ridge regression of what `set` leaves, on the rows of linear_xv
  *
  * p and q are the places of x and s_(k-1) on the set, w the velocity at p of the geodesic from q, and r the share of
  * |A(w,w)|^2 that is not noise (geodec_atlas_certain). So `set` is the
@@ -45,10 +44,10 @@ extern const char *const geodec_geodesicity_set_names[]; /* "stay", .. by number
 enum { GEODEC_SET_PLANTED = 4 }; /* line, set, set_shuffled, truth */
 
 typedef struct geodec_geodesicity_set_options {
-    int32_t n;          /* dimension of the set; default 6 */
-    int64_t points;     /* of the atlas, at most: a seeded choice; default 4000 */
-    int64_t training;   /* rows of the regressions, at most: a seeded choice; default 1000 */
-    int64_t neighbours; /* of a chart; default 0: the rule of atlas.h */
+    int32_t n;                      /* dimension of the set; default 6 */
+    int64_t points;                 /* of the atlas, at most: a seeded choice; default 4000 */
+    int64_t training;               /* rows of the regressions, at most: a seeded choice; default 1000 */
+    int64_t neighbours;             /* of a chart; default 0: the rule of atlas.h */
     int64_t starts, ahead, planted; /* as in geodec_geodesicity_options; planted: default 60 */
     double ridge;
     int64_t replicates;

@@ -40,8 +40,7 @@ static setting *run(geodec_world_set set, int n, double share)
     test_ok(geodec_world_make(&o, &s->world, &err), &err);
     for (int k = 0; k <= TEXTS; k++) s->offset[k] = k * LENGTH;
     for (int k = 0; k < TEXTS; k++) s->text[k] = k;
-    s->t = (geodec_trajectories){
-        .paths = TEXTS, .n = AMBIENT, .offset = s->offset, .text = s->text, .x = s->world.x};
+    s->t = (geodec_trajectories){.paths = TEXTS, .n = AMBIENT, .offset = s->offset, .text = s->text, .x = s->world.x};
     s->o = geodec_geodesicity_set_defaults();
     s->o.n = n;
     s->o.ahead = M;
