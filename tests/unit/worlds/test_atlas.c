@@ -160,7 +160,8 @@ static void shortest(int64_t n, const int32_t *near, const double *x, int64_t fr
             for (int k = 0; k < GRAPH; k++) {
                 const int64_t other = near[i * GRAPH + k], to = i == at ? other : i;
                 if (i != at && other != at) continue;
-                length[to] = fmin(length[to], length[at] + sqrt(geodec__gap2(AMBIENT, x + at * AMBIENT, x + to * AMBIENT)));
+                length[to] =
+                    fmin(length[to], length[at] + sqrt(geodec__gap2(AMBIENT, x + at * AMBIENT, x + to * AMBIENT)));
             }
     }
     geodec_mem_free(done);
@@ -193,8 +194,8 @@ Test(atlas, lengths_agree_with_shortest_paths_of_the_graph)
                     geodec__gap2(AMBIENT, y + k * AMBIENT, w.x + end * AMBIENT))
                     end = i;
             const double off = sqrt(geodec__gap2(AMBIENT, y + k * AMBIENT, w.x + end * AMBIENT));
-            cr_assert(length[end] > s[k] - off - 0.02 && length[end] < 1.17 * s[k] + off, "row %d: graph %g, geodesic %g",
-                      (int)row, length[end], s[k]);
+            cr_assert(length[end] > s[k] - off - 0.02 && length[end] < 1.17 * s[k] + off,
+                      "row %d: graph %g, geodesic %g", (int)row, length[end], s[k]);
         }
         geodec_atlas_chart_clear(&at.chart);
     }
