@@ -262,7 +262,7 @@ static geodec_status settle(void *ctx, int64_t task, geodec_err *err)
     memcpy(p, x, (size_t)d * sizeof *p);
     if (s != GEODEC_OK && s != GEODEC_SCARCE) GEODEC_THROW(s, "a chart");
     if (s == GEODEC_OK) {
-        geodec_quadratic_coordinates(&c.q, x, t);
+        GEODEC_TRY(geodec_atlas_project(&c, x, t, err));
         geodec_quadratic_point(&c.q, t, NULL, p, NULL);
     }
     for (int64_t j = 0; j < d; j++) r[j] = x[j] - p[j];
@@ -288,7 +288,8 @@ static geodec_status plant(void *ctx, int64_t task, geodec_err *err)
     GEODEC_NEW(c, 2 * ahead * d);
     back = y + ahead * d, x = back + d, before = x + d, guess = before + d;
     if (!found) goto done;
-    for (int64_t i = 0; i < w->o->n; i++) s.w[i] *= planted_share;
+    for (int64_t j = 0; j < d; j++) x[j] = planted_share * (real[j] - real[j - d]);
+    GEODEC_TRY(geodec_atlas_velocity(&s.chart, s.t, x, s.w, err));
     GEODEC_TRY(follow(&w->atlas[SET], &s, GEODEC_ATLAS_NONE, 1, ahead, y, &good, err));
     GEODEC_TRY(follow(&w->atlas[SET], &s, GEODEC_ATLAS_NONE, -1, 1, back, &behind, err));
     if (good < 1 || behind < 1) goto done;

@@ -20,10 +20,10 @@
  * therefore to the better one of line and stay.
  *
  * Planted control, the power of the comparison: points and paths of the same set with the same noise. Every training
- * point is moved to its place on the set, plus the residual of another point. Paths are geodesics of the set with the
- * velocities w / 4 of the starts, with residuals of points drawn at random; then the set is fitted again to the moved
- * points. recovered = sum (line - set) / sum (line - truth), where truth has the c_m of the planted path: the share of
- * the correctable error that the estimator recovers in these data. */
+ * point is moved to its nearest place on the set, plus the residual of another point. Paths are geodesics of the set,
+ * with a quarter of the tangential part of v as velocity and residuals of points drawn at random; then the set is
+ * fitted again to the moved points. recovered = sum (line - set) / sum (line - truth), where truth has the c_m of the
+ * planted path: the share of the correctable error that the estimator recovers in these data. */
 #ifndef GEODEC_LAB_GEODESICITY_SET_H
 #define GEODEC_LAB_GEODESICITY_SET_H
 
