@@ -95,7 +95,7 @@ setup() {
     [ "$("$bin/geodec-table" --no-header "$t/g.h5" set_dim set_coordinates)" = "$(printf '2\t3')" ]
     [[ "$("$bin/geodec-table" --attrs "$t/g.h5")" == *"stay,line,linear_xv,set,set_shuffled,set_gaussian,set_fitted"* ]]
     # the lower end of the gain is above half of the line's error
-    "$bin/geodec-table" --no-header "$t/g.h5" set_gain_0_1 set_error_1_0_0 | awk '{exit !($1 > 0.5 * $2 && $2 > 0)}'
+    "$bin/geodec-table" --no-header "$t/g.h5" "SELECT at(set_gain, 0, 1), at(set_error, 1, 0, 0) FROM t" | awk '{ok = $1 > 0.5 * $2 && $2 > 0} END {exit !ok}'
     run --separate-stderr "$bin/geodec-geodesicity" -q --along tokens -l all -n 2 --points 60 --starts 20 --ahead 2 --set-dim -1 -o "$t/none.h5" "$t/w.h5"
     [ "$status" -eq 0 ]
     [ "$("$bin/geodec-table" --no-header "$t/none.h5" set_points)" = 0 ]
@@ -111,10 +111,10 @@ setup() {
     for share in 1 0; do
         "$bin/geodec-worlds" -q --set sphere --dim 5 --ambient 16 --points 3000 --noise 0.001 --sampling geodesic --step 0.3 --share $share \
             --text-length 10 -o "$t/w$share.h5" --truth "$t/truth$share.h5"
-        "$bin/geodec-geodesicity" -q --along tokens -l all -n 5 --starts 200 --ahead 1 -o "$t/g$share.h5" "$t/w$share.h5"
+        "$bin/geodec-geodesicity" -q --along tokens -l all -n 5 --starts 200 --ahead 2 -o "$t/g$share.h5" "$t/w$share.h5"
     done
     # the true geodesic leaves the noise of the next state, in 6 coordinates: 0.001 sqrt(6) / step
-    "$bin/geodec-table" --no-header "$t/g1.h5" set_error_1_0_0 set_error_3_0_0 set_step set_gain_0_1 set_recovered_0_0 |
-        awk '{truth = 0.001 * sqrt(6) / $3; print ($1 - $2) / ($1 - truth); exit !(($1 - $2) / ($1 - truth) >= 0.8 && $4 > 0 && $5 > 0.8)}'
-    "$bin/geodec-table" --no-header "$t/g0.h5" set_gain_0_1 set_difference_6_0_2 | awk '{exit !($1 < 0 && $2 > 0)}'
+    "$bin/geodec-table" --no-header "$t/g1.h5" "SELECT at(set_error, 1, 0, 0), at(set_error, 3, 0, 0), set_step, at(set_gain, 0, 1), at(set_recovered, 0, 0) FROM t" |
+        awk '{truth = 0.001 * sqrt(6) / $3; print ($1 - $2) / ($1 - truth); ok = ($1 - $2) / ($1 - truth) >= 0.8 && $4 > 0 && $5 > 0.8} END {exit !ok}'
+    "$bin/geodec-table" --no-header "$t/g0.h5" "SELECT at(set_gain, 0, 1), at(set_difference, 6, 0, 2) FROM t" | awk '{ok = $1 < 0 && $2 > 0} END {exit !ok}'
 }
