@@ -82,3 +82,39 @@ setup() {
     [ "$status" -ne 0 ]
     [[ "$stderr" == *"--force"* ]]
 }
+
+@test "geodesics of the set: a world that moves along them, once for each layer; none with --set-dim -1" {
+    t=$BATS_TEST_TMPDIR
+    "$bin/geodec-worlds" -q --set torus --points 1200 --noise 0.001 --sampling geodesic --step 0.2 --text-length 8 -o "$t/w.h5" --truth "$t/truth.h5"
+    run --separate-stderr "$bin/geodec-geodesicity" --along tokens -l all -n 2 --points 60 --starts 20 --ahead 2 -o "$t/g.h5" "$t/w.h5"
+    echo "$stderr"
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"set of dimension 2 in 3 coordinates"* ]]
+    [[ "$stderr" == *"geodesics planted on the set with its residuals"* ]]
+    "$bin/geodec-check" "$t/g.h5"
+    [ "$("$bin/geodec-table" --no-header "$t/g.h5" set_dim set_coordinates)" = "$(printf '2\t3')" ]
+    [[ "$("$bin/geodec-table" --attrs "$t/g.h5")" == *"stay,line,linear_xv,set,set_shuffled,set_gaussian,set_fitted"* ]]
+    # the lower end of the gain is above half of the line's error
+    "$bin/geodec-table" --no-header "$t/g.h5" "SELECT at(set_gain, 0, 1), at(set_error, 1, 0, 0) FROM t" | awk '{ok = $1 > 0.5 * $2 && $2 > 0} END {exit !ok}'
+    run --separate-stderr "$bin/geodec-geodesicity" -q --along tokens -l all -n 2 --points 60 --starts 20 --ahead 2 --set-dim -1 -o "$t/none.h5" "$t/w.h5"
+    [ "$status" -eq 0 ]
+    [ "$("$bin/geodec-table" --no-header "$t/none.h5" set_points)" = 0 ]
+    # the fields of the metric are the same with and without
+    for field in error difference broken planted_error; do
+        diff <("$bin/geodec-table" "$t/g.h5" $field) <("$bin/geodec-table" "$t/none.h5" $field)
+    done
+}
+
+# bats test_tags=full
+@test "power: at least 80 % of the correctable error of a world of S^5, and no gain without geodesic steps" {
+    t=$BATS_TEST_TMPDIR
+    for share in 1 0; do
+        "$bin/geodec-worlds" -q --set sphere --dim 5 --ambient 16 --points 3000 --noise 0.001 --sampling geodesic --step 0.3 --share $share \
+            --text-length 10 -o "$t/w$share.h5" --truth "$t/truth$share.h5"
+        "$bin/geodec-geodesicity" -q --along tokens -l all -n 5 --starts 200 --ahead 2 -o "$t/g$share.h5" "$t/w$share.h5"
+    done
+    # the true geodesic leaves the noise of the next state, in 6 coordinates: 0.001 sqrt(6) / step
+    "$bin/geodec-table" --no-header "$t/g1.h5" "SELECT at(set_error, 1, 0, 0), at(set_error, 3, 0, 0), set_step, at(set_gain, 0, 1), at(set_recovered, 0, 0) FROM t" |
+        awk '{truth = 0.001 * sqrt(6) / $3; print ($1 - $2) / ($1 - truth); ok = ($1 - $2) / ($1 - truth) >= 0.8 && $4 > 0 && $5 > 0.8} END {exit !ok}'
+    "$bin/geodec-table" --no-header "$t/g0.h5" "SELECT at(set_gain, 0, 1), at(set_difference, 6, 0, 2) FROM t" | awk '{ok = $1 < 0 && $2 > 0} END {exit !ok}'
+}

@@ -156,3 +156,21 @@ walk() {
     run --separate-stderr "$bin/geodec-cloud" --theiler often -o "$dir/no.h5" "$dir/walk-a.h5"
     [ "$status" -eq 2 ]
 }
+
+@test "a chart that folds a sphere is warned of, and a cap is not" {
+    t=$BATS_TEST_TMPDIR
+    for cap in 0 0.785; do
+        "$bin/geodec-worlds" -q --set sphere --dim 2 --ambient 8 --points 600 --noise 0.001 --cap $cap -o "$t/w$cap.h5" --truth "$t/truth$cap.h5"
+        "$bin/geodec-cloud" -q --variance 1 -o "$t/c$cap.h5" "$t/w$cap.h5"
+    done
+    run --separate-stderr "$bin/geodec-metric" --dim 2 -o "$t/m0.h5" "$t/c0.h5"
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"warning: the first 2 coordinates fold the set of the points"* ]]
+    run --separate-stderr "$bin/geodec-metric" --dim 2 -o "$t/m1.h5" "$t/c0.785.h5"
+    [ "$status" -eq 0 ]
+    [[ "$stderr" != *fold* ]]
+    for i in 0 1; do
+        "$bin/geodec-table" --attrs "$t/m$i.h5" | grep -q control_fold_determined
+        "$bin/geodec-check" "$t/m$i.h5"
+    done
+}

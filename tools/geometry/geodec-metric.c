@@ -2,6 +2,7 @@
  * one matrix everywhere), or a test space known in closed form. */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "chain/metric.h"
 #include "chain/metric_needs.h"
 #include "cli/cloud.h"
@@ -9,6 +10,8 @@
 #include "cli/ranks.h"
 #include "cli/stage.h"
 #include "fisher/cloud_metric.h"
+#include "geometry/fold.h"
+#include "linalg/surrogate.h"
 
 #include <errno.h>
 #include <math.h>
@@ -155,6 +158,63 @@ done:
     return st;
 }
 
+/* Whether the first n coordinates fold the set that the points lie near in all, and its control; zero where there are
+ * no others or too few points. */
+typedef struct folds {
+    bool measured;
+    geodec_fold own, control;
+} folds;
+
+static geodec_status measure_folds(const cli *c, const geodec_cloud *cloud, int64_t n, folds *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t k = cloud->k;
+    double *null = NULL;
+    if (k <= n || n > GEODEC_FOLD_MAX_N || cloud->points < geodec_fold_needs(n)) return GEODEC_OK;
+    GEODEC_NEW(null, cloud->points * k);
+    GEODEC_TRY(geodec_surrogate_draw(GEODEC_SURROGATE_GAUSSIAN, cloud->points, k, cloud->coordinate, c->seed,
+                                     geodec_rng_id("folds of a Gaussian cloud", 0), null, err));
+    GEODEC_TRY(
+        geodec_fold_measure(cloud->points, k, cloud->coordinate, n, 0, c->seed, c->pool, &c->hooks, &out->own, err));
+    GEODEC_TRY(geodec_fold_measure(cloud->points, k, null, n, 0, c->seed, c->pool, &c->hooks, &out->control, err));
+    out->measured = true;
+done:
+    geodec_mem_free(null);
+    return st;
+}
+
+static geodec_status write_folds(geodec_artifact *a, const folds *f, geodec_err *err)
+{
+    const struct {
+        const char *name;
+        double value;
+    } all[] = {{"fold_share", f->own.share},
+               {"fold_edge_on", geodec_fold_edge_on(&f->own)},
+               {"fold_determined", (double)f->own.determined / (double)f->own.points},
+               {"control_fold_share", f->control.share},
+               {"control_fold_edge_on", geodec_fold_edge_on(&f->control)},
+               {"control_fold_determined", (double)f->control.determined / (double)f->control.points}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        GEODEC_PASS(geodec_artifact_put_f64(a, all[i].name, all[i].value, err));
+    return GEODEC_OK;
+}
+
+static void say_folds(const cli *c, int64_t n, const folds *f)
+{
+    if (!f->measured) return;
+    if (f->own.found)
+        geodec_hooks_log(&c->hooks, GEODEC_LOG_WARN,
+                         "the first %lld coordinates fold the set of the points: they turn over in %.1f %% of the "
+                         "pairs, and %.1f %% of the tangent spaces are edge-on; %.0f %% are determined (of a Gaussian "
+                         "cloud %.0f %%); places far apart have the same coordinates",
+                         (long long)n, 100 * f->own.share, 100 * geodec_fold_edge_on(&f->own),
+                         100 * (double)f->own.determined / (double)f->own.points,
+                         100 * (double)f->control.determined / (double)f->control.points);
+    else if (!f->own.testable)
+        cli_say(c, "folds of the first %lld coordinates: not measured, %lld of %lld tangent spaces are determined",
+                (long long)n, (long long)f->own.determined, (long long)f->own.points);
+}
+
 typedef struct input {
     cli_stage *stage;
     const cli *c;
@@ -197,6 +257,7 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
     geodec_metric_medians own, control = {0};
     geodec_fisher_medians fisher = {0};
     cli_stage stage = {0};
+    folds fold = {0};
     double *x = NULL;
     int64_t n;
     const double begin = geodec_clock_process_seconds();
@@ -209,6 +270,7 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
     const int64_t in_file = cloud.points;
     geodec_cloud_thin(&cloud, points, c->seed);
     GEODEC_TRY(geodec_cloud_coordinates(&cloud, n, &x, err));
+    if (!c->needs && geodec_comm_rank(comm) == 0) GEODEC_TRY(measure_folds(c, &cloud, n, &fold, err));
     geodec_mem_free(cloud.coordinate); /* x contains the coordinates in use */
     cloud.coordinate = NULL;
     out.n = n;
@@ -244,8 +306,10 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
                                           .blended = m.kind == GEODEC_METRIC_BLEND,
                                           .blend = blend};
     GEODEC_TRY(geodec_metric_write(&m, &source, stage.out, err));
+    if (fold.measured) GEODEC_TRY(write_folds(stage.out, &fold, err));
     GEODEC_TRY(stage_commit(&stage, err));
     geodec_metric_say(&c->hooks, &m, &own, &control);
+    say_folds(c, n, &fold);
     if (fisher.trace > 0)
         cli_say(c,
                 "Fisher information: median tr/n %.4g nat per squared unit, condition %.3g with a ridge of %g, "

@@ -2,12 +2,14 @@
 #include "base/mem.h"
 #include "cli/lab/charts.h"
 #include "cli/stage.h"
+#include "geometry/quadratic.h"
 #include "lab/geodesicity/cases.h"
 
 #include <string.h>
 
 static const char *output = "geodesicity.h5", *along = "both", *layers = "last";
-static int64_t starts = 60, ahead = 4;
+static int64_t starts = 60, ahead = 4, set_dim, set_points = 4000;
+static double set_share = 0.99;
 static geodec_harness_charts_options chart = {"", .dim = 6, .points = 300, .blend = 0.5, .ridge = 0.01, .sigma_nn = 1};
 
 static const cli_option options[] = {
@@ -21,6 +23,12 @@ static const cli_option options[] = {
     OPT_I64("starts", 0, &starts, 2, 1e9, "N",
             "number of states of held-out texts from which predictions are made, for each layer"),
     OPT_I64("ahead", 0, &ahead, 1, GEODEC_GEODESICITY_AHEAD, "M", "largest number of steps to predict"),
+    OPT_I64("set-dim", 0, &set_dim, -1, GEODEC_QUADRATIC_MAX_N, "N",
+            "dimension of the set that the states lie near (0: that of the charts, at most 12; -1: no set)"),
+    OPT_I64("set-points", 0, &set_points, 30, 1e9, "N",
+            "states of training texts through which the set is fitted, at most"),
+    OPT_F64("set-share", 0, &set_share, 0.01, 1, "X",
+            "least share of the variance in the coordinates of the set (of at most 64)"),
 };
 
 static const cli_tool tool = {
@@ -36,7 +44,12 @@ static const cli_tool tool = {
         "covariances (mahalanobis), and with --model the pulled-back Fisher information of the next token (fisher)\n"
         "and a log-Euclidean blend of the two. The geodesic of the Euclidean metric is the line. Each METRIC.h5, of\n"
         "any kind, is a further metric, token by token in its own chart and layer, without its points from held-out\n"
-        "texts. Control: the same on planted geodesics of the same metric.",
+        "texts. Control: the same on planted geodesics of the same metric.\n"
+        "Token by token, also the geodesics of the set that the states lie near: local charts in the leading\n"
+        "coordinates that hold --set-share of the variance, with no chart of the whole. set is the straight line\n"
+        "and what the curvature of the set adds to it; set_fitted adds it to a regression. Controls: the curvature\n"
+        "of other places, the set of a Gaussian cloud, and geodesics planted on the fitted set with the residuals\n"
+        "of the data: the share of their correctable error that is recovered is the power of the comparison.",
     .examples = "geodec-export --model model.gguf --text book.txt --layers all --window 64 -o layers.h5\n"
                 "geodec-geodesicity --model model.gguf --layers 2,4,last -o geodesicity.h5 layers.h5 metric.h5",
     CLI_TAKES(options, 1, 64),
@@ -51,6 +64,12 @@ static geodec_status run(const cli *c, geodec_err *err)
     s.o.starts = starts;
     s.o.split.sites = chart.points;
     s.o.ahead = ahead;
+    s.set = geodec_geodesicity_set_defaults();
+    s.set.points = set_points;
+    s.set.starts = starts;
+    s.set.ahead = ahead;
+    s.set_dim = set_dim;
+    s.set_share = set_share;
     s.o.split.seed = c->seed;
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_charts(&stage, c->args[0], &s.charts, err));

@@ -87,6 +87,17 @@ static const geodec_attr attrs[] = {
      IN(fisher.floored), WHEN(fisher.scale)},
     {"blend", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "weight of its logarithm in the blend", IN(fisher.blend),
      WHEN(fisher.blended)},
+    {"fold_share", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "share of pairs of near points between which the projection of the set onto the n coordinates turns over "
+     "(geometry/fold.h; absent: too few points, or no further coordinates)"},
+    {"fold_edge_on", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "share of determined tangent spaces that the projection nearly loses a direction of"},
+    {"fold_determined", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "share of the points whose tangent space is determined; below 0.5 folds cannot be seen"},
+    {"control_fold_share", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "fold_share of a Gaussian cloud with the covariance of all coordinates"},
+    {"control_fold_edge_on", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "fold_edge_on there"},
+    {"control_fold_determined", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "fold_determined there"},
     {"published_h", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "kind published: step of the differences"},
 };
 
@@ -105,7 +116,7 @@ static geodec_status put(const void *object, geodec_artifact *a, const char *nam
 const geodec_kind geodec_metric_kind = {
     .name = "metric",
     .major = 1,
-    .minor = 2,
+    .minor = 3, /* 1.2 had no folds */
     .tool = "geodec-metric",
     .purpose = "metrics at points, the width of the smooth field through them, and what kind of metric it is",
     GEODEC_TABLES(fields, attrs, extents),

@@ -51,7 +51,8 @@ void geodec_quadratic_clear(geodec_quadratic *q)
 typedef struct fit {
     geodec_quadratic *q;
     int64_t count, d, n, p; /* p: coefficients */
-    double *z;              /* [count][d] y - centre */
+    const double *centre;   /* [d] */
+    double *z;              /* [count][d] y - origin */
     double *w;              /* [count] */
     double *t;              /* [count][n] tangential coordinates */
     double *row;            /* [count][p] the design */
@@ -227,6 +228,25 @@ static void second(const fit *f)
                      1, q->product, pairs);
 }
 
+/* The constant term moves the origin, which stays above the centre: without tangential part. One that followed the
+ * constant term along the set could run away from the points, because the chords of uneven points give it such a part.
+ * c: how far it moves. */
+static void lift(const fit *f, double *c)
+{
+    const int64_t d = f->d;
+    double *origin = f->q->origin;
+    for (int64_t j = 0; j < d; j++) c[j] += origin[j] - f->centre[j];
+    for (int64_t a = 0; a < f->n; a++) {
+        const double *row = f->q->tangent + a * d, part = geodec__dot(d, row, c);
+        for (int64_t j = 0; j < d; j++) c[j] -= part * row[j];
+    }
+    for (int64_t j = 0; j < d; j++) {
+        const double to = f->centre[j] + c[j];
+        c[j] = to - origin[j];
+        origin[j] = to;
+    }
+}
+
 /* The linear term becomes the tangent space, and the constant term the origin. */
 static geodec_status turn(const fit *f, geodec_err *err)
 {
@@ -235,7 +255,7 @@ static geodec_status turn(const fit *f, geodec_err *err)
     memcpy(q->tangent, f->coefficient + d, (size_t)(n * d) * sizeof *q->tangent);
     if (!orthonormal(n, d, q->tangent))
         GEODEC_FAIL(GEODEC_SCARCE, "the points do not span %lld directions", (long long)n);
-    for (int64_t j = 0; j < d; j++) q->origin[j] += f->coefficient[j];
+    lift(f, f->coefficient);
     for (int64_t i = 0; i < f->count; i++)
         for (int64_t j = 0; j < d; j++) f->z[i * d + j] -= f->coefficient[j];
     return GEODEC_OK;
@@ -263,7 +283,12 @@ geodec_status geodec_quadratic_fit(geodec_quadratic *q, int64_t count, const dou
                                    double radius, const double *share, const double *start, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    fit f = {.q = q, .count = count, .d = q->d, .n = q->n, .p = GEODEC_QUADRATIC_COEFFICIENTS((int64_t)q->n)};
+    fit f = {.q = q,
+             .count = count,
+             .d = q->d,
+             .n = q->n,
+             .p = GEODEC_QUADRATIC_COEFFICIENTS((int64_t)q->n),
+             .centre = centre};
     if (!(radius > 0) || !isfinite(radius)) GEODEC_FAIL(GEODEC_RANGE, "radius %g", radius);
     q->radius = radius;
     GEODEC_NEW_EACH(geodec__max(count, f.p) * f.d, f.z, f.residual);
@@ -289,7 +314,7 @@ geodec_status geodec_quadratic_fit(geodec_quadratic *q, int64_t count, const dou
         second(&f);
         if (round + 1 < rounds) GEODEC_TRY(turn(&f, err));
     }
-    for (int64_t j = 0; j < f.d; j++) q->origin[j] += f.coefficient[j];
+    lift(&f, f.coefficient);
 done:
     GEODEC_FREE(f.z, f.residual, f.w, f.t, f.row, f.weighted, f.normal, f.inverse, f.middle, f.coefficient);
     return st;

@@ -4,6 +4,7 @@
 
 #include "base/hooks.h"
 #include "lab/geodesicity/geodesicity.h"
+#include "lab/geodesicity/set.h"
 #include "lab/harness/charts.h"
 
 enum { GEODEC_GEODESICITY_CASES = 256 };
@@ -13,11 +14,17 @@ typedef struct geodec_geodesicity_case {
     const char *metric; /* kind of the metric */
     int32_t layer;      /* of the start */
     geodec_geodesicity figures;
+    double set_share; /* of the variance of the training states, in the coordinates of set */
+    geodec_geodesicity_set
+        set; /* first case of each layer along tokens; all zero elsewhere, and where it was not measured */
 } geodec_geodesicity_case;
 
 typedef struct geodec_geodesicity_cases {
     geodec_harness_charts charts;
     geodec_geodesicity_options o;
+    geodec_geodesicity_set_options set;
+    int64_t set_dim;  /* dimension of the set; 0: that of the chart, at most GEODEC_QUADRATIC_MAX_N; -1: no set */
+    double set_share; /* least share of the variance of the training states in the coordinates of the set; 0: 0.99 */
     geodec_geodesicity_case cases[GEODEC_GEODESICITY_CASES];
     int64_t n_cases;
 } geodec_geodesicity_cases;

@@ -1,7 +1,7 @@
 # Prediction of residual streams by geodesics: states of all layers, the first 64 tokens of each text.
 LABORATORY += $(R)/layers.h5 $(R)/geodesicity.h5
 LAB_FIGURES += geodesicity
-GEODESICITY := $(if $(filter 1,$(QUICK)),--points 100 --starts 10 --ahead 2,--points 200 --starts 32)
+GEODESICITY := $(if $(filter 1,$(QUICK)),--points 100 --starts 10 --ahead 2 --set-points 1000,--points 200 --starts 32 --set-points 2000)
 $(R)/layers.h5: $(BIN)/geodec-export $(MODEL_FILE) $(TEXT_FILE) $(PLAN) FORCE
 	@$(call tool,export) --model $(MODEL_FILE) --text $(TEXT_FILE) --layers all --positions 0:64 --top-m 0 --max-tokens $(call size,tokens) $(separator) -o $(out)
 $(R)/geodesicity.h5: $(BIN)/geodec-geodesicity $(R)/layers.h5 FORCE
