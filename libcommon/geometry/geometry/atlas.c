@@ -105,8 +105,10 @@ static void exchange(const geodec_quadratic *from, geodec_quadratic *q)
             for (int64_t j = 0; j < d; j++) out[j] -= part * q->tangent[a * d + j];
         }
     }
-    geodec_blas_gemm(false, true, pairs, pairs, d, 1, q->second, d, q->second, d, 0, q->product, pairs);
-    for (int64_t s = 0; s < pairs * pairs; s++) q->product[s] -= from->noise * from->spread[s];
+    /* less the bias of the products of that place */
+    memcpy(q->product, from->product, (size_t)(pairs * pairs) * sizeof *q->product);
+    geodec_blas_gemm(false, true, pairs, pairs, d, -1, from->second, d, from->second, d, 1, q->product, pairs);
+    geodec_blas_gemm(false, true, pairs, pairs, d, 1, q->second, d, q->second, d, 1, q->product, pairs);
 }
 
 geodec_status geodec_atlas_chart_at(const geodec_atlas *a, const double *place, int32_t leave, const double *start,
@@ -223,12 +225,16 @@ void geodec_atlas_arrival(const geodec_atlas_chart *c, const double *t0, const d
 double geodec_atlas_certain(const geodec_atlas_chart *c, const double *w)
 {
     const int64_t n = c->q.n, pairs = c->q.pairs;
-    double m[MAX_N * (MAX_N + 1) / 2], *to = m, error = 0;
+    double m[MAX_N * (MAX_N + 1) / 2], *to = m, whole = 0;
     for (int64_t a = 0; a < n; a++)
         for (int64_t b = a; b < n; b++) *to++ = (a == b ? 1 : 2) * w[a] * w[b];
-    for (int64_t s = 0; s < pairs; s++) error += c->q.noise * m[s] * geodec__dot(pairs, c->q.spread + s * pairs, m);
+    for (int64_t j = 0; j < c->q.d; j++) {
+        double sum = 0;
+        for (int64_t s = 0; s < pairs; s++) sum += m[s] * c->q.second[s * c->q.d + j];
+        whole += sum * sum; /* |A(w,w)|^2 with its error */
+    }
     const double signal = geodec__norm2(pairs, c->q.product, m);
-    return signal > 0 ? signal / (signal + fmax(0, error)) : 0;
+    return signal > 0 ? signal / fmax(signal, whole) : 0;
 }
 
 /* To a chart at the place of t with the velocity v: the place's coordinates there, and the velocity at its length. */

@@ -10,10 +10,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDS = 4, ROUNDS_FROM_START = 2, MAX_N = GEODEC_QUADRATIC_MAX_N, MAX_PAIRS = MAX_N * (MAX_N + 1) / 2 };
+enum { ROUNDS = 4, MAX_N = GEODEC_QUADRATIC_MAX_N, MAX_PAIRS = MAX_N * (MAX_N + 1) / 2 };
 /* Points farther from the tangent space than from its normal are not of one graph; the chord is at most this times t.
  */
 static const double longest_chord = 1.5;
+/* A tangent space that turned by less is not fitted again once its chords are known. */
+static const double still = 1e-3;
 
 /* Number of the pair a, b in either order. */
 static int64_t pair(int64_t n, int64_t a, int64_t b)
@@ -247,14 +249,20 @@ static void lift(const fit *f, double *c)
     }
 }
 
-/* The linear term becomes the tangent space, and the constant term the origin. */
-static geodec_status turn(const fit *f, geodec_err *err)
+/* The linear term becomes the tangent space, and the constant term the origin. *tilt: largest sine of the angle of a
+ * row to its old one. */
+static geodec_status turn(const fit *f, double *tilt, geodec_err *err)
 {
     const int64_t d = f->d, n = f->n;
     geodec_quadratic *q = f->q;
-    memcpy(q->tangent, f->coefficient + d, (size_t)(n * d) * sizeof *q->tangent);
-    if (!orthonormal(n, d, q->tangent))
-        GEODEC_FAIL(GEODEC_SCARCE, "the points do not span %lld directions", (long long)n);
+    double *linear = f->coefficient + d;
+    if (!orthonormal(n, d, linear)) GEODEC_FAIL(GEODEC_SCARCE, "the points do not span %lld directions", (long long)n);
+    *tilt = 0;
+    for (int64_t a = 0; a < n; a++) {
+        const double c = geodec__dot(d, linear + a * d, q->tangent + a * d);
+        *tilt = fmax(*tilt, sqrt(fmax(0, 1 - c * c)));
+    }
+    memcpy(q->tangent, linear, (size_t)(n * d) * sizeof *q->tangent);
     lift(f, f->coefficient);
     for (int64_t i = 0; i < f->count; i++)
         for (int64_t j = 0; j < d; j++) f->z[i * d + j] -= f->coefficient[j];
@@ -305,14 +313,15 @@ geodec_status geodec_quadratic_fit(geodec_quadratic *q, int64_t count, const dou
         GEODEC_TRY(leading(&f, err));
     if (!orthonormal(f.n, f.d, q->tangent))
         GEODEC_THROW(GEODEC_SCARCE, "the points do not span %lld directions", (long long)f.n);
-    const int rounds = start ? ROUNDS_FROM_START : ROUNDS;
-    for (int round = 0; round < rounds; round++) {
+    double tilt = 1;
+    for (int round = 0; round < ROUNDS; round++) {
         design(&f, round > 0);
         GEODEC_TRY(solve(&f, err));
         residuals(&f);
         noise(&f);
         second(&f);
-        if (round + 1 < rounds) GEODEC_TRY(turn(&f, err));
+        if (round + 1 == ROUNDS || (round > 0 && tilt < still)) break;
+        GEODEC_TRY(turn(&f, &tilt, err));
     }
     lift(&f, f.coefficient);
 done:
