@@ -71,6 +71,7 @@ lab_FOLDERS     += perspective/memory     # hypervectors, encoders of states, th
 lab_FOLDERS     += perspective/polytope   # the nearest point of a polytope, half-spaces fitted to states
 lab_FOLDERS     += perspective/dual       # forward-mode derivatives of the operators of the perspective model; adapters, evolution strategies
 lab_FOLDERS     += adapt                  # a PERSPECTIVE model with tangents; adaptation to a text by forward derivatives and evolution strategies
+lab_FOLDERS     += worlds                 # synthetic worlds with a known effect, of the sizes of the data in hand, and their closed forms
 lab_FOLDERS     += harness                # what experiments share: manifold and paths of the published harness, trajectories, splits, metrics and their controls
 lab_FOLDERS     += published              # what the source work computed, stage by stage, a pair of files each, with the defects of its harness
 

@@ -165,12 +165,14 @@ done:
     return st;
 }
 
-geodec_status geodec_activations_write_states(int64_t rows, int64_t d, const double *x, bool consecutive,
-                                              geodec_artifact *a, bool *shifted, int64_t *merged, geodec_err *err)
+geodec_status geodec_activations_write_rows(int64_t rows, int64_t d, const double *x, const int32_t *sequence,
+                                            const int32_t *position, geodec_artifact *a, bool *shifted, int64_t *merged,
+                                            geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     enum { SLAB = 1024 };
     const int32_t layer = 0, none = -1;
+    int64_t longest = 0;
     float *state = NULL;
     double *shift = NULL;
     if (rows < 1 || rows > INT32_MAX || d < 1)
@@ -184,17 +186,33 @@ geodec_status geodec_activations_write_states(int64_t rows, int64_t d, const dou
     for (int64_t r0 = 0; r0 < rows; r0 += SLAB)
         GEODEC_TRY(geodec_artifact_append(a, "/state", rows - r0 < SLAB ? rows - r0 : SLAB, state + r0 * d, err));
     for (int64_t r = 0; r < rows; r++) {
-        const int32_t number = (int32_t)r, zero = 0;
         GEODEC_TRY(geodec_artifact_append(a, "/token", 1, &none, err));
         GEODEC_TRY(geodec_artifact_append(a, "/next_token", 1, &none, err));
-        GEODEC_TRY(geodec_artifact_append(a, "/sequence", 1, consecutive ? &zero : &number, err));
-        GEODEC_TRY(geodec_artifact_append(a, "/position", 1, consecutive ? &number : &zero, err));
+        GEODEC_TRY(geodec_artifact_append(a, "/sequence", 1, sequence + r, err));
+        GEODEC_TRY(geodec_artifact_append(a, "/position", 1, position + r, err));
+        if (position[r] >= longest) longest = (int64_t)position[r] + 1;
     }
     GEODEC_TRY(geodec_artifact_put_i64(a, "n_layer", 0, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "d_model", d, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "n_vocab", 0, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "n_ctx", consecutive ? rows : 1, err));
+    GEODEC_TRY(geodec_artifact_put_i64(a, "n_ctx", longest, err));
 done:
     GEODEC_FREE(state, shift);
+    return st;
+}
+
+geodec_status geodec_activations_write_states(int64_t rows, int64_t d, const double *x, bool consecutive,
+                                              geodec_artifact *a, bool *shifted, int64_t *merged, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *number = NULL, *zero = NULL;
+    if (rows < 1 || rows > INT32_MAX || d < 1)
+        GEODEC_THROW(GEODEC_RANGE, "%lld states of width %lld", (long long)rows, (long long)d);
+    GEODEC_NEW_EACH(rows, number, zero);
+    for (int64_t r = 0; r < rows; r++) number[r] = (int32_t)r;
+    GEODEC_TRY(geodec_activations_write_rows(rows, d, x, consecutive ? zero : number, consecutive ? number : zero, a,
+                                             shifted, merged, err));
+done:
+    GEODEC_FREE(number, zero);
     return st;
 }

@@ -42,5 +42,9 @@ geodec_status geodec_activations_read(const geodec_activations *v, int64_t index
 geodec_status geodec_activations_write_states(int64_t rows, int64_t d, const double *x, bool consecutive,
                                               geodec_artifact *a, bool *shifted, int64_t *merged,
                                               geodec_err *err) GEODEC_MUST_USE;
+/* The same for rows of given texts: sequence, position [rows], those of a text together. */
+geodec_status geodec_activations_write_rows(int64_t rows, int64_t d, const double *x, const int32_t *sequence,
+                                            const int32_t *position, geodec_artifact *a, bool *shifted, int64_t *merged,
+                                            geodec_err *err) GEODEC_MUST_USE;
 
 #endif

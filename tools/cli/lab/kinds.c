@@ -26,6 +26,7 @@
 #include "lab/velocity/velocity.h"
 #include "lab/verification/verification.h"
 #include "lab/warp/warp.h"
+#include "lab/worlds/truth.h"
 
 /* One kind per line, so that additions merge. */
 /* clang-format off */
@@ -56,6 +57,7 @@ const geodec_kind *const cli_lab_kinds[] = {
     &geodec_hjb_published_kind,
     &geodec_lookup_speed_kind,
     &geodec_key_codes_kind,
+    &geodec_world_truth_kind,
     NULL,
 };
 /* clang-format on */
