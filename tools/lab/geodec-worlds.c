@@ -14,12 +14,13 @@
 static const char *output = "activations.h5", *truth_path = "world.h5", *metric_path, *like_path, *set = "sphere",
                   *sampling = "independent", *null_of = "sphere";
 static int64_t dim, forms, family;
-static double radius, step;
+static double radius, step, noise = -1;
+static bool no_rest;
 static geodec_world_options opt;
 
 enum { CHECKED = 32 };
 
-#define SETS "sphere|hyperbolic|product|torus|quadratic|flat|field|families|gaussian"
+#define SETS "sphere|hyperbolic|product|torus|quadratic|flat|field|warp|families|gaussian"
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "activations.h5"),
@@ -29,7 +30,8 @@ static const cli_option options[] = {
              "coordinates of the set; --set field: its own, otherwise one that also turns",
              .flags = CLI_VOLATILE),
     OPT_CHOICE("set", 0, &set, SETS, "SET",
-               "the set; field: a conformal metric on a flat ball; families: rows of which a share has a near one; "
+               "the set; field: a conformal metric on a flat ball; warp: a metric that carries a fact to its target; "
+               "families: rows of which a share has a near one; "
                "gaussian: the null, noise with the covariance of the set --null-of, or of the data of --like"),
     OPT_I64("dim", 'n', &dim, 0, 64, "N", "dimension of the set (0: 2, or that of the data)"),
     OPT_I64("ambient", 0, &opt.ambient, 2, 1 << 20, "N", "width of the states"),
@@ -47,7 +49,8 @@ static const cli_option options[] = {
     OPT_F64("scale", 0, &opt.scale, 0, 1e300, "X",
             "field: length over which the metric varies (0: half the piece's size)"),
     OPT_CHOICE("null-of", 0, &null_of, SETS, "SET", "gaussian: the set whose covariance the noise has"),
-    OPT_F64("noise", 0, &opt.noise, 0, 1e300, "X", "standard deviation of the noise in each direction"),
+    OPT_F64("noise", 0, &noise, -1, 1e300, "X",
+            "standard deviation of the noise in each direction (-1: 0, or that of the data)"),
     OPT_CHOICE("sampling", 0, &sampling, "independent|walk|geodesic", "HOW",
                "independent points, or texts: a walk whose direction changes slowly; steps of which --share is the "
                "geodesic continuation"),
@@ -60,6 +63,9 @@ static const cli_option options[] = {
             "strength of the curvature, the field, or the share of rows in families; 0: the control"),
     OPT_FILE("like", 0, &like_path, "CLOUD.h5",
              "take number, width, texts, dimension, spectrum and noise from this cloud"),
+    OPT_FLAG(
+        "no-rest", 0, &no_rest,
+        "with --like: the directions that the set does not fill have the noise alone, not the variances of the data"),
 };
 
 static const cli_tool tool = {
@@ -73,7 +79,8 @@ static const cli_tool tool = {
         "truth has the curvature of each row in closed form, its tangent space and direction. An estimator that\n"
         "finds nothing in the data must find what is there in a world of the same sizes (--like), and nothing at\n"
         "--strength 0 and --share 0. With --like, the set has the variance of the leading directions of the data\n"
-        "less the noise, and the other directions are noise of their variances.",
+        "less the noise, and the other directions are noise of their variances; that noise then rules the dimension\n"
+        "of the states. Whole spheres and tori have no edge, so no step along a text is turned back.",
     .examples = "  geodec-worlds --set sphere --dim 4 --ambient 64 --points 2000 --noise 0.01 -o activations.h5\n"
                 "  geodec-worlds --sampling geodesic --share 0.5 --like cloud.h5 -o activations.h5 --truth world.h5\n"
                 "  geodec-worlds --set torus --strength 0 -o control.h5 --truth control-truth.h5",
@@ -92,6 +99,8 @@ static geodec_status settle(const cli *c, cli_stage *stage, geodec_world_like *l
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL;
     geodec_cloud cloud = {0};
+    const geodec_world_like_options take = {
+        .keep_n = dim > 0, .keep_step = step > 0, .rest = !no_rest, .noise = noise < 0 ? -1 : noise};
     opt.set = (geodec_world_set)number_of(geodec_world_set_names, set);
     opt.null_of = (geodec_world_set)number_of(geodec_world_set_names, null_of);
     opt.sampling = (geodec_world_sampling)number_of(geodec_world_sampling_names, sampling);
@@ -101,11 +110,12 @@ static geodec_status settle(const cli *c, cli_stage *stage, geodec_world_like *l
     if (dim > 0) opt.n = (int32_t)dim;
     if (radius > 0) opt.radius = radius;
     opt.step = step > 0 ? step : opt.radius / 10;
+    opt.noise = noise > 0 ? noise : 0;
     if (!like_path) goto done;
     if (radius > 0) GEODEC_THROW(GEODEC_INVAL, "--radius is that of the data with --like");
     GEODEC_TRY(stage_open(stage, &geodec_cloud_kind, like_path, &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
-    GEODEC_TRY(geodec_world_like_cloud(&cloud, dim > 0, step > 0, &opt, like, err));
+    GEODEC_TRY(geodec_world_like_cloud(&cloud, &take, &opt, like, err));
 done:
     geodec_cloud_clear(&cloud);
     return st;
@@ -161,23 +171,30 @@ static void say(const cli *c, const geodec_world_truth *t, bool shifted, int64_t
     cli_say(c, "%s of dimension %d in %lld of %lld: %lld states, %lld texts; variance %.4g, of the noise %.4g",
             geodec_world_set_names[w->set], (int)w->n, (long long)w->natural, (long long)w->ambient,
             (long long)w->points, (long long)w->texts, w->set_variance, w->noise_variance);
-    if (w->shape)
-        cli_say(c, "scalar curvature %.6g to %.6g, strength %g; differences at %lld rows: acceleration %.1e", low, high,
-                w->strength, (long long)t->check.rows, t->check.acceleration);
+    if (w->shape) cli_say(c, "scalar curvature %.6g to %.6g, strength %g", low, high, w->strength);
+    if (w->shape && w->set != GEODEC_WORLD_FIELD && w->set != GEODEC_WORLD_WARP)
+        cli_say(c, "differences of geodesics at %lld rows: tangential acceleration %.1e of 1 / standard deviation",
+                (long long)t->check.rows, t->check.acceleration);
     if (t->check.curved > 0)
         cli_say(c, "differences of the chart's metric at %lld rows: scalar curvature off by %.1e of 1 / variance",
                 (long long)t->check.curved, t->check.curvature);
+    if (w->fact)
+        cli_say(c, "the geodesic of the fact ends at %.3g of its length from the target, without the warp at %.3g",
+                t->check.after, t->check.before);
     if (w->covered)
         cli_say(c, "%lld families of %d: %lld of %lld states have others within %.4g", (long long)w->families,
                 (int)w->family, (long long)(w->families * w->family), (long long)w->points, w->tube);
     if (t->steps.counted > 0)
-        cli_say(c,
-                "%lld steps of %.4g: share of the geodesic %.4f (random direction %.4f), squared error %.4g (straight "
-                "%.4g)",
-                (long long)t->steps.counted, t->steps.length, t->steps.share, t->steps.random, t->steps.error,
-                t->steps.straight);
+        cli_say(
+            c,
+            "%lld steps, chords of %.4g: share of the direction before %.4f (random direction %.4f); squared error of "
+            "the geodesic %.4g (straight line %.4g)",
+            (long long)t->steps.counted, t->steps.length, t->steps.share, t->steps.random, t->steps.error,
+            t->steps.straight);
     if (w->turns > 0)
-        cli_say(c, "%lld steps were turned back at the edge of the piece, and are not counted", (long long)w->turns);
+        cli_say(
+            c, "%lld steps were turned back at the edge of the piece and are not counted: the others are a biased part",
+            (long long)w->turns);
     if (t->like.total > 0)
         cli_say(c, "like the data: variance %.4g in the set's directions of %.4g, noise %.4g, step %.4g%s",
                 t->like.span, t->like.total, t->like.noise, w->step,

@@ -322,6 +322,43 @@ static void field_curvature(const geodec__world_shape *s, const double *u, const
     geodec_world_field_curvature(&s->field, u, k);
 }
 
+/* ---- warp: parameters u, laid flat; the flat coordinates are those of carry.h --------------------------------------
+ */
+
+static void warp_push(const geodec__world_shape *s, const double *u, const double *du, double *dy)
+{
+    double y[N];
+    geodec_world_carry_unwarp(&s->carry, u, du, y, dy);
+}
+static geodec_status warp_frame(const geodec__world_shape *s, const double *u, double *e, geodec_err *err)
+{
+    double y[N], x[N];
+    (void)err;
+    geodec_world_carry_unwarp(&s->carry, u, NULL, y, NULL);
+    for (int i = 0; i < s->n; i++) {
+        double axis[N] = {0};
+        axis[i] = 1;
+        geodec_world_carry_warp(&s->carry, y, axis, x, e + i * s->n);
+    }
+    return GEODEC_OK;
+}
+static void warp_curvature(const geodec__world_shape *s, const double *u, const double *e, double k[3])
+{
+    (void)s;
+    (void)u;
+    (void)e;
+    k[0] = k[1] = k[2] = 0;
+}
+static geodec_status warp_go(const geodec__world_shape *s, double *u, double *du, double t, geodec_err *err)
+{
+    double y[N], dy[N];
+    (void)err;
+    geodec_world_carry_unwarp(&s->carry, u, du, y, dy);
+    for (int i = 0; i < s->n; i++) y[i] += t * dy[i];
+    geodec_world_carry_warp(&s->carry, y, dy, u, du);
+    return GEODEC_OK;
+}
+
 /* ---- the induced metric as a space, and its geodesics -------------------------------------------------------------
  */
 
@@ -394,3 +431,5 @@ const geodec__world_ops geodec__world_quadratic = {
 /* Uniform in u, as a quadratic graph. */
 const geodec__world_ops geodec__world_field = {quadratic_draw, quadratic_inside, field_embed, field_push,
                                                field_frame,    field_curvature,  chart_go};
+const geodec__world_ops geodec__world_warp = {quadratic_draw, quadratic_inside, field_embed, warp_push,
+                                              warp_frame,     warp_curvature,   warp_go};

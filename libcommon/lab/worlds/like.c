@@ -4,6 +4,11 @@
 #include "base/vec_internal.h"
 #include "lab/worlds/worlds_internal.h"
 
+geodec_world_like_options geodec_world_like_defaults(void)
+{
+    return (geodec_world_like_options){.rest = true, .noise = -1};
+}
+
 enum { TRIAL = 4096 }; /* points whose variance gives the scale */
 
 /* Variance of the uniform set of radius 1 at strength 1, and L. */
@@ -43,7 +48,8 @@ static double mean_step2(const geodec_cloud *c, int64_t m)
 }
 
 /* spectrum [D], the noise in the directions of the set, and the variances of the data. */
-static void divide(const geodec_cloud *c, int64_t m, bool gaussian, geodec_world_like *l)
+static void divide(const geodec_cloud *c, const geodec_world_like_options *take, int64_t m, bool gaussian,
+                   geodec_world_like *l)
 {
     double kept = 0, s2;
     for (int64_t i = 0; i < c->d; i++) {
@@ -54,12 +60,13 @@ static void divide(const geodec_cloud *c, int64_t m, bool gaussian, geodec_world
         if (i < m) l->span += value;
     }
     s2 = c->d > c->k ? fmax(0, l->total - kept) / (double)(c->d - c->k) : l->spectrum[c->d - 1];
+    if (take->noise >= 0) s2 = take->noise * take->noise;
     l->noise = gaussian ? 0 : sqrt(s2);
-    for (int64_t i = 0; i < m && !gaussian; i++) l->spectrum[i] = s2;
+    for (int64_t i = 0; i < (take->rest ? m : c->d) && !gaussian; i++) l->spectrum[i] = s2;
 }
 
-geodec_status geodec_world_like_cloud(const geodec_cloud *c, bool keep_n, bool keep_step, geodec_world_options *o,
-                                      geodec_world_like *out, geodec_err *err)
+geodec_status geodec_world_like_cloud(const geodec_cloud *c, const geodec_world_like_options *take,
+                                      geodec_world_options *o, geodec_world_like *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_world_like l = {0};
@@ -67,9 +74,9 @@ geodec_status geodec_world_like_cloud(const geodec_cloud *c, bool keep_n, bool k
     double variance = 1, size = 1;
     o->points = c->points;
     o->ambient = c->d;
-    if (!keep_n) o->n = o->set == GEODEC_WORLD_TORUS ? 2 : (int32_t)c->k_int;
-    if (!keep_n && o->n > GEODEC__WORLD_N) o->n = GEODEC__WORLD_N;
-    if (!keep_n && o->n < 2) o->n = 2;
+    if (!take->keep_n) o->n = o->set == GEODEC_WORLD_TORUS ? 2 : (int32_t)c->k_int;
+    if (!take->keep_n && o->n > GEODEC__WORLD_N) o->n = GEODEC__WORLD_N;
+    if (!take->keep_n && o->n < 2) o->n = 2;
     GEODEC_NEW(l.spectrum, c->d);
     GEODEC_NEW_COPY(l.sequence, c->sequence, c->points);
     GEODEC_NEW_COPY(l.position, c->position, c->points);
@@ -77,7 +84,7 @@ geodec_status geodec_world_like_cloud(const geodec_cloud *c, bool keep_n, bool k
     if (m > c->d)
         GEODEC_THROW(GEODEC_RANGE, "the %s lies in %lld dimensions, more than the %lld of the data",
                      geodec_world_set_names[o->set], (long long)m, (long long)c->d);
-    divide(c, m, gaussian, &l);
+    divide(c, take, m, gaussian, &l);
     if (gaussian) {
         o->variance = l.spectrum;
         o->noise = 0;
@@ -94,8 +101,8 @@ geodec_status geodec_world_like_cloud(const geodec_cloud *c, bool keep_n, bool k
         o->spectrum = l.spectrum;
         l.step = sqrt(fmax(0, step2 - 2 * (double)m * l.noise * l.noise));
         size *= o->radius;
-        l.limited = !keep_step && l.step > size / 2;
-        if (!keep_step) o->step = l.limited ? size / 2 : l.step > 0 ? l.step : size / 10;
+        l.limited = !take->keep_step && l.step > size / 2;
+        if (!take->keep_step) o->step = l.limited ? size / 2 : l.step > 0 ? l.step : size / 10;
     }
     o->sequence = l.sequence;
     o->position = l.position;

@@ -5,15 +5,16 @@
 
 #include "lab/worlds/worlds.h"
 
-/* Over the rows with a successor (the next position) that was not turned back. Chords in R^D. */
+/* Over the steps to a row at the next position that were not turned back. With edges the steps that are counted are a
+ * biased part of all: `share` is then what they have, below what was asked for. */
 typedef struct geodec_world_steps {
     int64_t counted;
-    double length; /* root of the mean square of a step */
-    double share;  /* coefficient of the steps on the continuations of length `step`; geodesic texts: about `share`, and
-                    * exactly 1 for share 1 */
-    double error;  /* sum of |step - continuation|^2 over the sum of |step|^2 */
-    double straight; /* the same for the step before continued straight: no geometry */
-    double random;   /* control: the coefficient on geodesics in random directions */
+    double share;  /* coefficient of the steps on the headings, in the tangent space: geodesic texts without edges: the
+                    * option, and exactly 1 for share 1 */
+    double random; /* control: on random unit directions */
+    double length; /* root of the mean square chord of a step, in R^D */
+    double error;  /* sum of |chord - chord of the continuation of length `step`|^2 over that of |chord|^2 */
+    double straight; /* the same for the chord before, continued straight: no geometry */
 } geodec_world_steps;
 
 /* All 0 for independent rows and without a geometry. GEODEC_NUMERIC. */

@@ -69,10 +69,10 @@ static geodec_status move(const geodec_world_options *o, const geodec__world_sha
     return GEODEC_OK;
 }
 
+/* w: the vector of the step that was made. */
 static geodec_status step(const geodec_world_options *o, const geodec__world_shape *s, state *at, geodec_rng *r,
-                          bool *turned, geodec_err *err)
+                          bool *turned, double *w, geodec_err *err)
 {
-    double w[PARAMETERS];
     bool inside;
     GEODEC_PASS(choose(o, s, at, r, w, err));
     GEODEC_PASS(move(o, s, w, at, &inside, err));
@@ -98,11 +98,12 @@ void geodec__world_rows(const geodec_world_options *o, geodec_world *w)
 }
 
 geodec_status geodec__world_texts(const geodec_world_options *o, const geodec__world_shape *s, geodec_world *w,
-                                  double *direction, geodec_err *err)
+                                  double *direction, double *vector, geodec_err *err)
 {
     const int64_t p = s->parameters;
     geodec_rng r = {0};
     state at = {0};
+    double passed[PARAMETERS];
     geodec__world_rows(o, w);
     for (int64_t i = 0; i < o->points; i++) {
         bool turned = false;
@@ -116,7 +117,9 @@ geodec_status geodec__world_texts(const geodec_world_options *o, const geodec__w
             GEODEC_PASS(isotropic(s, at.u, true, &r, at.d, err));
         } else {
             for (int32_t k = w->position[i - 1]; k < w->position[i]; k++)
-                GEODEC_PASS_MSG(step(o, s, &at, &r, &turned, err), "row %lld", (long long)i);
+                GEODEC_PASS_MSG(step(o, s, &at, &r, &turned,
+                                     w->position[i] == w->position[i - 1] + 1 ? vector + i * p : passed, err),
+                                "row %lld", (long long)i);
         }
         memcpy(w->parameter + i * p, at.u, (size_t)p * sizeof *at.u);
         memcpy(direction + i * p, at.d, (size_t)p * sizeof *at.d);

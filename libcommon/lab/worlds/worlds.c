@@ -9,8 +9,8 @@
 
 enum { N = GEODEC__WORLD_N, PARAMETERS = GEODEC__WORLD_N + 1, FORMS_DEFAULT = 8 };
 
-const char *const geodec_world_set_names[] = {"sphere", "hyperbolic", "product",  "torus",    "quadratic",
-                                              "flat",   "field",      "families", "gaussian", NULL};
+const char *const geodec_world_set_names[] = {"sphere", "hyperbolic", "product",  "torus",    "quadratic", "flat",
+                                              "field",  "warp",       "families", "gaussian", NULL};
 const char *const geodec_world_sampling_names[] = {"independent", "walk", "geodesic", NULL};
 
 geodec_world_options geodec_world_defaults(void)
@@ -55,6 +55,7 @@ int64_t geodec_world_natural(const geodec_world_options *o)
         return o->n + forms_of(o);
     case GEODEC_WORLD_FLAT:
     case GEODEC_WORLD_FIELD:
+    case GEODEC_WORLD_WARP:
     case GEODEC_WORLD_FAMILIES:
         return o->n;
     default:
@@ -174,7 +175,7 @@ geodec_status geodec__world_shape_create(const geodec_world_options *o, geodec__
         [GEODEC_WORLD_SPHERE] = &geodec__world_sphere,       [GEODEC_WORLD_HYPERBOLIC] = &geodec__world_hyperbolic,
         [GEODEC_WORLD_PRODUCT] = &geodec__world_product,     [GEODEC_WORLD_TORUS] = &geodec__world_torus,
         [GEODEC_WORLD_QUADRATIC] = &geodec__world_quadratic, [GEODEC_WORLD_FLAT] = &geodec__world_flat,
-        [GEODEC_WORLD_FIELD] = &geodec__world_field,
+        [GEODEC_WORLD_FIELD] = &geodec__world_field,         [GEODEC_WORLD_WARP] = &geodec__world_warp,
     };
     geodec_status st = GEODEC_OK;
     geodec__world_shape *s = NULL;
@@ -192,6 +193,8 @@ geodec_status geodec__world_shape_create(const geodec_world_options *o, geodec__
         s->height = 4 * s->tube * geodec__world_quarter(o->strength);
     } else if (o->set == GEODEC_WORLD_QUADRATIC) {
         GEODEC_TRY(set_forms(o, s, err));
+    } else if (o->set == GEODEC_WORLD_WARP) {
+        GEODEC_TRY(geodec_world_carry_init(&s->carry, o->n, s->size, o->strength, err));
     } else if (o->set == GEODEC_WORLD_FIELD) {
         GEODEC_TRY(geodec_world_field_init(&s->field, o->n, true, o->amplitude, o->scale > 0 ? o->scale : s->size / 2,
                                            o->strength, o->seed, err));
@@ -223,7 +226,8 @@ void geodec__world_shape_destroy(geodec__world_shape *s)
  */
 
 /* What belongs to each row: its place, frame, curvature, and the direction in the frame. */
-static geodec_status fill_rows(const geodec__world_shape *s, const double *direction, geodec_world *w, geodec_err *err)
+static geodec_status fill_rows(const geodec__world_shape *s, const double *direction, const double *vector,
+                               geodec_world *w, geodec_err *err)
 {
     const int64_t n = s->n, m = s->natural, p = s->parameters;
     double e[N * PARAMETERS], dy[GEODEC__WORLD_NATURAL], k[3];
@@ -239,6 +243,9 @@ static geodec_status fill_rows(const geodec__world_shape *s, const double *direc
         w->sectional_max[i] = k[2];
         s->ops->push(s, u, direction + i * p, dy);
         for (int64_t a = 0; a < n; a++) w->heading[i * n + a] = geodec__dot(m, frame + a * m, dy);
+        if (i == 0) continue;
+        s->ops->push(s, u - p, vector + i * p, dy);
+        for (int64_t a = 0; a < n; a++) w->advance[i * n + a] = geodec__dot(m, frame - n * m + a * m, dy);
     }
     return GEODEC_OK;
 }
@@ -305,6 +312,14 @@ done:
     return st;
 }
 
+/* y [ambient] = sum_a natural_a basis_a */
+static void raise_to(const geodec_world *w, const double *natural, double *y)
+{
+    memset(y, 0, (size_t)w->ambient * sizeof *y);
+    for (int64_t a = 0; a < w->natural; a++)
+        for (int64_t k = 0; k < w->ambient; k++) y[k] += natural[a] * w->basis[a * w->ambient + k];
+}
+
 static geodec_status reserve(geodec_world *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -316,8 +331,9 @@ static geodec_status reserve(geodec_world *w, geodec_err *err)
     GEODEC_NEW(w->y, rows * w->natural);
     GEODEC_NEW(w->basis, w->natural * w->ambient);
     GEODEC_NEW(w->parameter, rows * w->parameters);
-    GEODEC_NEW(w->heading, rows * w->n);
+    GEODEC_NEW_EACH(rows * w->n, w->heading, w->advance);
     if (w->set == GEODEC_WORLD_FAMILIES) GEODEC_NEW(w->covered, rows);
+    if (w->set == GEODEC_WORLD_WARP) GEODEC_NEW(w->fact, 3 * w->ambient);
     if (w->shape) GEODEC_NEW(w->frame, rows * w->n * w->natural);
 done:
     return st;
@@ -327,7 +343,7 @@ geodec_status geodec_world_make(const geodec_world_options *o, geodec_world *out
 {
     geodec_status st = GEODEC_OK;
     geodec_world w = {0};
-    double *direction = NULL;
+    double *direction = NULL, *vector = NULL;
     GEODEC_PASS(check(o, err));
     w.set = o->set;
     w.sampling = o->sampling;
@@ -363,36 +379,33 @@ geodec_status geodec_world_make(const geodec_world_options *o, geodec_world *out
         else
             GEODEC_TRY(fill_null(o, &w, err));
     } else {
-        GEODEC_NEW(direction, w.points * w.parameters);
-        GEODEC_TRY(geodec__world_texts(o, w.shape, &w, direction, err));
-        GEODEC_TRY(fill_rows(w.shape, direction, &w, err));
+        GEODEC_NEW_EACH(w.points * w.parameters, direction, vector);
+        GEODEC_TRY(geodec__world_texts(o, w.shape, &w, direction, vector, err));
+        GEODEC_TRY(fill_rows(w.shape, direction, vector, &w, err));
     }
     GEODEC_TRY(embed(o, &w, err));
+    if (w.fact) {
+        raise_to(&w, w.shape->carry.query, w.fact);
+        raise_to(&w, w.shape->carry.end, w.fact + w.ambient);
+        raise_to(&w, w.shape->carry.target, w.fact + 2 * w.ambient);
+    }
     GEODEC_MOVE(*out, w);
 done:
-    geodec_mem_free(direction);
+    GEODEC_FREE(direction, vector);
     geodec_world_clear(&w);
     return st;
 }
 
 void geodec_world_clear(geodec_world *w)
 {
-    GEODEC_FREE(w->x, w->clean, w->y, w->basis, w->parameter, w->frame, w->heading, w->sequence, w->position, w->turned,
-                w->covered, w->scalar, w->sectional_min, w->sectional_max);
+    GEODEC_FREE(w->x, w->clean, w->y, w->basis, w->parameter, w->frame, w->heading, w->advance, w->sequence,
+                w->position, w->turned, w->covered, w->fact, w->scalar, w->sectional_min, w->sectional_max);
     geodec__world_shape_destroy(w->shape);
     *w = (geodec_world){0};
 }
 
 /* ---- along the set ------------------------------------------------------------------------------------------------
  */
-
-/* y [ambient] = sum_a natural_a basis_a */
-static void raise_to(const geodec_world *w, const double *natural, double *y)
-{
-    memset(y, 0, (size_t)w->ambient * sizeof *y);
-    for (int64_t a = 0; a < w->natural; a++)
-        for (int64_t k = 0; k < w->ambient; k++) y[k] += natural[a] * w->basis[a * w->ambient + k];
-}
 
 geodec_status geodec_world_geodesic(const geodec_world *w, int64_t i, const double *c, double s, double *y, double *v,
                                     geodec_err *err)
@@ -432,5 +445,6 @@ const geodec_space *geodec_world_space(const geodec_world *w)
 {
     if (!w->shape) return NULL;
     if (w->set == GEODEC_WORLD_FIELD) return &w->shape->field.space;
+    if (w->set == GEODEC_WORLD_WARP) return &w->shape->carry.space;
     return w->shape->space.at ? &w->shape->space : NULL;
 }

@@ -16,6 +16,9 @@
  *   field       the ball of radius L of R^n with the conformal metric of field.h, log g = strength times a fixed smooth
  *               random function. It lies flat in R^D: the map is not isometric. Arc lengths are those of the field, the
  *               frame is the Euclidean one
+ *   warp        the ball of radius L of R^n with the metric of carry.h, flat, whose geodesic from the first of `fact`
+ * along the first axis ends at the third of them: a warp that carries a fact, of length L. It lies flat in R^D as a
+ *               field does; strength is the share of the way to the target. Frames are those of the flat coordinates
  *   families    for coverage: rows that have a near one, and rows that have none, without a geometry (curvature NaN, no
  *               frame). A share `strength` of the rows (rounded down to whole families) is in families of `family` rows
  *               within `tube` of each other; any two rows of different families are at least 3/4 radius - tube apart.
@@ -31,7 +34,7 @@
  * embedding in R^4. The torus of strength 1 is the one in R^3.)
  *
  * Sampling:
- *   independent  uniform by volume; quadratic and field: uniform in u, density 1 / sqrt(det g(u)) by volume
+ *   independent  uniform by volume; quadratic, field and warp: uniform in u, density 1 / sqrt(det g(u)) by volume
  *   walk         texts of steps of the arc length `step` along geodesics, the direction an Ornstein-Uhlenbeck process
  * on the unit sphere: d <- unit(rho d + sqrt(1 - rho^2) z), rho = e^-turn, z isotropic normal, E |z|^2 = 1, then
  * carried along geodesic     the next step is exp_x(step w), w = share d + sqrt(1 - share^2) e: d the last step carried
@@ -61,6 +64,7 @@ typedef enum geodec_world_set {
     GEODEC_WORLD_QUADRATIC,
     GEODEC_WORLD_FLAT,
     GEODEC_WORLD_FIELD,
+    GEODEC_WORLD_WARP,
     GEODEC_WORLD_FAMILIES,
     GEODEC_WORLD_GAUSSIAN,
     GEODEC_WORLD_SETS
@@ -124,13 +128,16 @@ typedef struct geodec_world {
         parameter; /* [points][parameters] intrinsic ones: chart coordinates, or a unit vector; without a geometry: y */
     double
         *frame; /* [points][n][natural] orthonormal tangent vectors, in the set's own space; NULL without a geometry */
-    double *heading;              /* [points][n] walk, geodesic: unit direction d at the row, in its frame; else 0 */
+    double *heading; /* [points][n] walk, geodesic: unit direction d at the row, in its frame; else 0 */
+    double *advance; /* [points][n] the step to the row from the one before, over `step`: exp(step advance), in the
+ frame of the row before; 0 where there is no such step, or it was several (a gap) */
     int32_t *sequence, *position; /* [points] */
     uint8_t *turned;              /* [points] 1 where the step to the row was turned back at an edge */
     uint8_t *covered;             /* [points] families: 1 where the row is in a family */
     int64_t families;             /* their number */
-    int64_t turns;                /* their number */
-    double *scalar;               /* [points] scalar curvature, closed form; NaN without a geometry */
+    double *fact;   /* [3][ambient] warp: query, end of its geodesic without the warp, target; NULL otherwise */
+    int64_t turns;  /* their number */
+    double *scalar; /* [points] scalar curvature, closed form; NaN without a geometry */
     double *sectional_min, *sectional_max; /* [points] over the planes of the frame (all planes, but for quadratic) */
     int32_t family;
     double amplitude, scale;
@@ -155,8 +162,8 @@ geodec_status geodec_world_geodesic(const geodec_world *w, int64_t i, const doub
                                     geodec_err *err) GEODEC_MUST_USE;
 /* The tangent space of row i: t [n][ambient], orthonormal rows. */
 void geodec_world_tangent(const geodec_world *w, int64_t i, double *t);
-/* The induced metric in the chart of `parameter`, exact, as a space (for hyperbolic, torus, quadratic); NULL for the
- * others. Owned by w. */
+/* The induced metric in the chart of `parameter`, exact, as a space (for hyperbolic, torus, quadratic, field, warp);
+ * NULL for the others. Owned by w. */
 const geodec_space *geodec_world_space(const geodec_world *w);
 
 #endif

@@ -3,6 +3,7 @@
 #define GEODEC_LAB_WORLDS_WORLDS_INTERNAL_H
 
 #include "base/rng.h"
+#include "lab/worlds/carry.h"
 #include "lab/worlds/field.h"
 #include "lab/worlds/worlds.h"
 
@@ -37,11 +38,12 @@ struct geodec__world_shape {
     double length, tube;
     double height; /* torus: of a period of the wrapped profile */
     geodec_world_field field;
+    geodec_world_carry carry;
     double *form; /* [forms][n][n] times sqrt(strength) */
 };
 
 extern const geodec__world_ops geodec__world_sphere, geodec__world_product, geodec__world_flat,
-    geodec__world_hyperbolic, geodec__world_torus, geodec__world_quadratic, geodec__world_field;
+    geodec__world_hyperbolic, geodec__world_torus, geodec__world_quadratic, geodec__world_field, geodec__world_warp;
 
 /* *out in new memory, of options that were checked. */
 geodec_status geodec__world_shape_create(const geodec_world_options *o, geodec__world_shape **out,
@@ -63,9 +65,11 @@ double geodec__world_girth(int32_t n, double radius);
 
 /* Fills sequence, position and texts. */
 void geodec__world_rows(const geodec_world_options *o, geodec_world *w);
-/* And parameter, turned, turns; direction [points][parameters]: the unit direction at each row in the parameters. */
+/* And parameter, turned, turns; direction, vector [points][parameters]: the unit direction
+ * at each row, and the vector over `step` of the one step from the row before (0 if it was not one), in the parameters.
+ */
 geodec_status geodec__world_texts(const geodec_world_options *o, const geodec__world_shape *s, geodec_world *w,
-                                  double *direction, geodec_err *err) GEODEC_MUST_USE;
+                                  double *direction, double *vector, geodec_err *err) GEODEC_MUST_USE;
 
 /* Families: y, parameter, covered, families. */
 geodec_status geodec__world_families(const geodec_world_options *o, geodec_world *w, geodec_err *err) GEODEC_MUST_USE;

@@ -6,6 +6,7 @@
 #include "chain/coverage.h"
 #include "geodec/curvature.h"
 #include "geometry/geodesic.h"
+#include "lab/worlds/carry.h"
 #include "lab/worlds/field.h"
 #include "lab/worlds/truth.h"
 #include "support/support.h"
@@ -42,7 +43,7 @@ static int cases(geodec_world_options *list)
         {GEODEC_WORLD_TORUS, 2, 2, 0, 0},         {GEODEC_WORLD_QUADRATIC, 2, 1, 0.8, 1},
         {GEODEC_WORLD_QUADRATIC, 4, 2, 0.7, 0.5}, {GEODEC_WORLD_FLAT, 3, 1, 0, 1},
         {GEODEC_WORLD_FIELD, 2, 1, 0, 1},         {GEODEC_WORLD_FIELD, 4, 2, 0, 0.5},
-        {GEODEC_WORLD_FIELD, 3, 2, 0, 0},
+        {GEODEC_WORLD_FIELD, 3, 2, 0, 0},         {GEODEC_WORLD_WARP, 3, 2, 0, 1},
     };
     const int count = sizeof all / sizeof *all;
     for (int i = 0; i < count; i++) {
@@ -189,7 +190,7 @@ Test(worlds, curvature_of_the_embedded_set_is_the_closed_form)
     const int count = cases(list);
     for (int c = 0; c < count; c++) {
         geodec_world_options o = list[c];
-        if (o.n > 3 || o.set == GEODEC_WORLD_FIELD) continue; /* cost; not isometric */
+        if (o.n > 3 || o.set == GEODEC_WORLD_FIELD || o.set == GEODEC_WORLD_WARP) continue; /* cost; not isometric */
         o.points = 2;
         geodec_world w = made(&o);
         for (int64_t i = 0; i < 2; i++) {
@@ -232,7 +233,7 @@ Test(worlds, curvature_of_the_chart_is_the_closed_form)
         }
         geodec_world_clear(&w);
     }
-    cr_assert_eq(charts, 11 * 40);
+    cr_assert_eq(charts, 12 * 40);
 }
 
 /* Curvature of both signs, and its scale. */
@@ -280,7 +281,7 @@ Test(worlds, geodesics_have_unit_speed_and_no_tangential_acceleration)
     const int count = cases(list);
     const double h = 1e-3;
     for (int c = 0; c < count; c++) {
-        if (list[c].set == GEODEC_WORLD_FIELD) continue;
+        if (list[c].set == GEODEC_WORLD_FIELD || list[c].set == GEODEC_WORLD_WARP) continue;
         geodec_world w = made(&list[c]);
         for (int64_t i = 0; i < 6; i++) {
             geodec_err err = {0};
@@ -413,6 +414,11 @@ Test(worlds, texts_walk_along_geodesics)
             square += angle * angle;
             test_ok(geodec_world_geodesic(&w, i - 1, NULL, o.step, y, NULL, &err), &err);
             most = fmax(most, test_max_abs_diff(y, w.clean + i * 16, 16));
+            /* the recorded vector of the step leads to the row */
+            const double *v = w.advance + i * 3, size = sqrt(geodec__dot(3, v, v));
+            for (int a = 0; a < 3; a++) d[a] = v[a] / size;
+            test_ok(geodec_world_geodesic(&w, i - 1, d, o.step * size, y, NULL, &err), &err);
+            cr_assert_lt(test_max_abs_diff(y, w.clean + i * 16, 16), 1e-12);
             steps++;
         }
         along /= o.step * (double)steps;
@@ -621,6 +627,51 @@ Test(worlds, a_field_has_its_strength)
     geodec_world_clear(&w);
 }
 
+/* The warp leads the query to the target by its strength, leaves lines outside of its ball alone, and its exact
+ * derivative is that of its matrices. */
+Test(worlds, a_warp_carries_its_fact)
+{
+    static const double strengths[] = {0, 0.5, 1};
+    geodec_world_options o = geodec_world_defaults();
+    geodec_err err = {0};
+    o.set = GEODEC_WORLD_WARP;
+    o.n = 3;
+    o.points = 50;
+    for (int k = 0; k < 3; k++) {
+        geodec_world_check c;
+        geodec_world_carry warp;
+        o.strength = strengths[k];
+        geodec_world w = made(&o);
+        test_ok(geodec_world_check_rows(&w, 50, &c, &err), &err);
+        cr_assert_float_eq(c.before, 2 * sin(0.15), 1e-14);
+        cr_assert_float_eq(c.after, (1 - o.strength) * c.before, 1e-9, "strength %g: %g", o.strength, c.after);
+        cr_assert_lt(c.curvature, 1e-5);
+        cr_assert_float_eq(sqrt(geodec__gap2(16, w.fact, w.fact + 32)), 1, 1e-14);
+        test_ok(geodec_world_carry_init(&warp, 3, 1, o.strength, &err), &err);
+        for (int64_t i = 0; i < w.points; i++) {
+            const double *x = w.parameter + 3 * i, v[3] = {0.1, -0.7, 0.4};
+            double y[3], dy[3], back[3], v1[3], p[9], m[9], dg[27], q[3];
+            geodec_world_carry_unwarp(&warp, x, v, y, dy);
+            geodec_world_carry_warp(&warp, y, dy, back, v1);
+            cr_assert(test_max_abs_diff(back, x, 3) < 1e-14 && test_max_abs_diff(v1, v, 3) < 1e-13);
+            test_ok(warp.space.at(&warp.space, x, NULL, dg, NULL, &err), &err);
+            for (int a = 0; a < 3; a++) {
+                memcpy(q, x, sizeof q);
+                q[a] = x[a] + 1e-5;
+                test_ok(warp.space.at(&warp.space, q, p, NULL, NULL, &err), &err);
+                q[a] = x[a] - 1e-5;
+                test_ok(warp.space.at(&warp.space, q, m, NULL, NULL, &err), &err);
+                for (int e = 0; e < 9; e++) cr_assert_float_eq((p[e] - m[e]) / 2e-5, dg[9 * a + e], 1e-6);
+            }
+        }
+        const double outside[3] = {-0.5, 0.9, 0};
+        double g[9];
+        test_ok(warp.space.at(&warp.space, outside, g, NULL, NULL, &err), &err);
+        for (int a = 0; a < 9; a++) cr_assert_eq(g[a], a % 4 == 0);
+        geodec_world_clear(&w);
+    }
+}
+
 /* Families: who has a near one, exactly; and the mean share of hits with random caches, by the closed form. */
 Test(worlds, families_are_covered_as_given)
 {
@@ -682,6 +733,7 @@ Test(worlds, like_a_cloud)
                           .position = position};
     geodec_world_options o = geodec_world_defaults();
     geodec_world_like like;
+    geodec_world_like_options take = geodec_world_like_defaults();
     geodec_err err = {0};
     for (int i = 0; i < WIDTH; i++) eigenvalue[i] = i < K ? 10 - i : 0.01;
     for (int i = 0; i < POINTS; i++) {
@@ -690,7 +742,7 @@ Test(worlds, like_a_cloud)
         coordinate[i * K + 2] = 0.3 * (i % 20);
     }
     o.sampling = GEODEC_WORLD_GEODESIC;
-    test_ok(geodec_world_like_cloud(&cloud, false, false, &o, &like, &err), &err);
+    test_ok(geodec_world_like_cloud(&cloud, &take, &o, &like, &err), &err);
     cr_assert(o.n == 3 && o.points == POINTS && o.ambient == WIDTH);
     cr_assert_float_eq(like.noise, 0.1, 1e-14);
     cr_assert_float_eq(like.span, 34, 1e-12);
@@ -706,7 +758,7 @@ Test(worlds, like_a_cloud)
     /* the null has the whole spectrum; a set that does not fit is refused; steps longer than the piece are cut */
     o = geodec_world_defaults();
     o.set = GEODEC_WORLD_GAUSSIAN;
-    test_ok(geodec_world_like_cloud(&cloud, false, false, &o, &like, &err), &err);
+    test_ok(geodec_world_like_cloud(&cloud, &take, &o, &like, &err), &err);
     w = made(&o);
     cr_assert_eq(w.natural, WIDTH);
     cr_assert_float_eq(w.set_variance, 40.07, 12); /* 60 points: standard error 3 */
@@ -714,10 +766,23 @@ Test(worlds, like_a_cloud)
     geodec_world_like_clear(&like);
     o = geodec_world_defaults();
     o.n = 12;
-    cr_assert_eq(geodec_world_like_cloud(&cloud, true, false, &o, &like, &err), GEODEC_RANGE);
+    take.keep_n = true;
+    cr_assert_eq(geodec_world_like_cloud(&cloud, &take, &o, &like, &err), GEODEC_RANGE);
+    take.keep_n = false;
+    /* without the rest, with another noise */
+    o = geodec_world_defaults();
+    take.rest = false;
+    take.noise = 0.2;
+    test_ok(geodec_world_like_cloud(&cloud, &take, &o, &like, &err), &err);
+    w = made(&o);
+    cr_assert_float_eq(w.noise_variance, WIDTH * 0.04, 1e-12);
+    cr_assert_float_eq(o.radius, sqrt(34 - 4 * 0.04), 0.05);
+    geodec_world_clear(&w);
+    geodec_world_like_clear(&like);
+    take = geodec_world_like_defaults();
     for (int i = 0; i < POINTS; i++) coordinate[i * K + 2] = 100 * (i % 2);
     o = geodec_world_defaults();
-    test_ok(geodec_world_like_cloud(&cloud, false, false, &o, &like, &err), &err);
+    test_ok(geodec_world_like_cloud(&cloud, &take, &o, &like, &err), &err);
     cr_assert(like.limited);
     cr_assert_float_eq(o.step, o.radius * pi / 2, 1e-12);
     geodec_world_like_clear(&like);
@@ -742,7 +807,8 @@ Test(worlds, steps_checks_and_the_file)
     test_ok(geodec_world_check_rows(&t.world, 20, &t.check, &err), &err);
     /* 2906 steps: standard error of each coefficient 0.015 */
     cr_assert_eq(t.steps.counted, 2906);
-    cr_assert(fabs(t.steps.share - 0.6) < 0.05 && fabs(t.steps.random) < 0.06, "%g %g", t.steps.share, t.steps.random);
+    cr_assert(fabs(t.steps.share - 0.6) < 0.05 && fabs(t.steps.random) < 0.06 && t.steps.straight > t.steps.error,
+              "%g %g", t.steps.share, t.steps.random);
     cr_assert_float_eq(t.steps.error, 2 - 2 * 0.6, 0.1); /* E |w - d|^2 = 2 - 2 share */
     cr_assert(t.check.rows == 20 && t.check.curved == 20 && t.check.acceleration < 1e-6 && t.check.curvature < 1e-5);
     cr_assert_gt(t.check.acceleration, 0);
