@@ -18,8 +18,9 @@ static const cli_option options[] = {
     OPT_STR("root", 0, &root, "DIR", "root folder of references"),
     OPT_STR("results", 0, &model, "NAME", "folder of the model below the root, @MODEL in a reference"),
     OPT_STR("file", 0, &file, "NAME", "name of the model file without .gguf, @FILE in a reference"),
-    OPT_STR("power", 0, &power, "FILE",
-            "table of power of the findings, relative to --root (default: power.tsv of --results); -: judge without it"),
+    OPT_STR(
+        "power", 0, &power, "FILE",
+        "table of power of the findings, relative to --root (default: power.tsv of --results); -: judge without it"),
     OPT_STR("row", 0, &only, "ID", "judge only this row"),
     OPT_FLAG("check", 0, &check, "check only the fragments; read no results and write nothing"),
     OPT_FLAG("strict", 0, &strict, "end with status 4 if a reference is broken"),

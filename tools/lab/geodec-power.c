@@ -73,7 +73,8 @@ static geodec_status gather(const geodec_table *t, const char *path, const char 
         if (!isfinite(strength) || (strcmp(found, "0") != 0 && strcmp(found, "1") != 0 && strcmp(found, "-") != 0))
             GEODEC_FAIL(GEODEC_FORMAT, "%s: line %lld is not a trial", path, (long long)t->line[i]);
         if (*n == 0) *first = i;
-        trial[(*n)++] = (geodec_power_trial){strength, number(cell(t, i, "measured")), found[0] == '-' ? -1 : found[0] - '0'};
+        trial[(*n)++] =
+            (geodec_power_trial){strength, number(cell(t, i, "measured")), found[0] == '-' ? -1 : found[0] - '0'};
     }
     return GEODEC_OK;
 }
@@ -134,8 +135,8 @@ static geodec_status print_finding(geodec_tsv *out, geodec_tsv *levels, const ge
     geodec_tsv_str(out, first < 0 ? "-" : cell(t, first, "data"));
     geodec_tsv_i64(out, n);
     geodec_tsv_i64(out, p.failed);
-    const double shown[] = {p.none,      p.least,     p.power,      p.power_low, p.power_high,
-                            p.slope,     p.slope_low, p.slope_high, p.spread};
+    const double shown[] = {p.none,  p.least,     p.power,      p.power_low, p.power_high,
+                            p.slope, p.slope_low, p.slope_high, p.spread};
     for (size_t k = 0; k < sizeof shown / sizeof *shown; k++) put(out, known ? shown[k] : none);
     geodec_tsv_str(out, reason);
     GEODEC_TRY(geodec_tsv_end_row(out, err));
@@ -169,8 +170,7 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_TRY(geodec_tsv_create(levels_path, &levels, err));
         GEODEC_TRY(geodec_tsv_names(levels, "finding strength n failed mean sd found share low high fitted", err));
     }
-    for (int64_t i = 0; i < f.rows; i++)
-        GEODEC_TRY(print_finding(out, levels, &f, i, &t, c->args[1], trial, err));
+    for (int64_t i = 0; i < f.rows; i++) GEODEC_TRY(print_finding(out, levels, &f, i, &t, c->args[1], trial, err));
     GEODEC_TRY(geodec_tsv_finish(&out, err));
     if (levels) GEODEC_TRY(geodec_tsv_finish(&levels, err));
 done:

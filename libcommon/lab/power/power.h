@@ -1,5 +1,5 @@
-/* The power of a rule from worlds in which the effect is present: recovery, the least effect that is seen, and the share
- * of worlds of the published size in which the rule finds it.
+/* The power of a rule from worlds in which the effect is present: recovery, the least effect that is seen, and the
+ * share of worlds of the published size in which the rule finds it.
  *
  * A trial is a world of one strength and seed through the whole pipeline: the measured value, and whether the rule of
  * the headline or of the claims found the effect. Trials of one strength are a level.
@@ -40,7 +40,7 @@ typedef struct geodec_power {
     geodec_power_level *level; /* [levels], rising strength; owned */
     double least, power, power_low, power_high;
     double slope, slope_low, slope_high, spread; /* NaN with fewer than 3 measured trials or one strength */
-    double none; /* share found at strength 0; NaN where it was not tried */
+    double none;                                 /* share found at strength 0; NaN where it was not tried */
 } geodec_power;
 
 /* GEODEC_RANGE (no trials, a strength that is not finite), GEODEC_NOMEM. */

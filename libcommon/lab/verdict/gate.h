@@ -1,14 +1,17 @@
 /* The gate of a verdict: what the positive control of its finding says of the power of the rule.
  *
  * A row of the headline or of the claims that says something of a geometry names its finding in the column `power`
- * (FINDING, or `-: REASON` of a row that is no such row). The table of power (geodec-power; columns finding, unit, size,
- * power, least, points, data, reason among others) has a row for each finding. From the word of the row's own rule:
+ * (FINDING, or `-: REASON` of a row that is no such row). The table of power (geodec-power; columns finding, unit,
+ * size, power, least, points, data, none, reason among others) has a row for each finding. From the word of the row's
+ * own rule:
  *
  *     holds, mixed, refuted, artefact   without a row of the finding, or without a power figure: not measured, with the
  *                                       reason
  *     mixed, refuted, artefact          power below GEODEC_GATE_LEAST at the size: no power
  *     holds, mixed, refuted, artefact   otherwise unchanged; the sentence gets the power and the least effect
- *     any other word                    unchanged: it says nothing of the effect */
+ *     any other word                    unchanged: it says nothing of the effect
+ *
+ * Where the rule finds the effect in many worlds without it, the sentence says so. */
 #ifndef GEODEC_VERDICT_GATE_H
 #define GEODEC_VERDICT_GATE_H
 
@@ -26,7 +29,7 @@
 
 typedef struct geodec_gate {
     bool off;
-    geodec_table table; /* no rows if there is no file */
+    geodec_table table;              /* no rows if there is no file */
     char missing[GEODEC_VALUE_TEXT]; /* the reason, if there is no file */
 } geodec_gate;
 

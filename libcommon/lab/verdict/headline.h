@@ -42,7 +42,7 @@ typedef struct geodec_headline_row {
     geodec_rule rule;
     geodec_least least[GEODEC_LEAST_ITEMS];
     int n_least;
-    bool of_text;       /* depends on the text of the run */
+    bool of_text;        /* depends on the text of the run */
     const char *finding; /* whose power its verdict needs; NULL: none */
 } geodec_headline_row;
 
