@@ -40,9 +40,10 @@ static const cli_tool tool = {
         "the tokens are unknown. Otherwise the verdict of the rule is holds, mixed (the control explains the\n"
         "number), refuted (the claim is contradicted), broken (a requirement of exactness or a closed form is\n"
         "missed; shown with any sample), or none if nothing is claimed. A row that says something of a geometry\n"
-        "names its finding in the column power. Without a power figure of the finding it is not measured; a negative\n"
-        "outcome with a power below 0.8 is \"no power\". The output table has the columns key,\n"
-        "quantity, value, control, verdict (word: sentence), command. docs/manual/verdicts.md describes the rules.",
+        "names its finding in the column power. Without a power figure of the finding it is not measured. A negative\n"
+        "outcome with a power below 0.8, or of a rule that finds the effect without it, is \"no power\". The output\n"
+        "table has the columns key, quantity, value, control, verdict (word: sentence), command.\n"
+        "docs/manual/verdicts.md describes the rules.",
     .examples = "  geodec-verdict --root results/my-model pipelines/report/headline.tsv\n"
                 "  geodec-verdict --check pipelines/report/headline.tsv",
     CLI_TAKES(options, 1, -1),

@@ -7,7 +7,8 @@
  *
  *     holds, mixed, refuted, artefact   without a row of the finding, or without a power figure: not measured, with the
  *                                       reason
- *     mixed, refuted, artefact          power below GEODEC_GATE_LEAST at the size: no power
+ *     mixed, refuted, artefact          power below GEODEC_GATE_LEAST at the size, or found in more than
+ *                                       GEODEC_GATE_FALSE of the worlds without the effect: no power
  *     holds, mixed, refuted, artefact   otherwise unchanged; the sentence gets the power and the least effect
  *     any other word                    unchanged: it says nothing of the effect
  *
@@ -22,6 +23,7 @@
 #include <stdbool.h>
 
 #define GEODEC_GATE_LEAST 0.8 /* the least power at which a negative outcome says something */
+#define GEODEC_GATE_FALSE 0.5 /* above this share without the effect, a rule does not tell the two apart */
 #define GEODEC_NO_POWER "no power"
 #define GEODEC_NOT_MEASURED "not measured"
 /* A `--power` of this name: no gate, for the worlds of the positive controls themselves. */

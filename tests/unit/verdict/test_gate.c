@@ -66,6 +66,21 @@ Test(gate, a_negative_outcome_below_the_least_power_is_no_power)
     geodec_gate_close(&g);
 }
 
+Test(gate, a_rule_that_finds_the_effect_everywhere_has_no_power)
+{
+    geodec_gate g =
+        gate_of("f\tshare\tfull strength\t1\t0\t500\t500\t0.51\t-\ng\tshare\tfull strength\t1\t0\t500\t500\t"
+                "0.5\t-\n");
+    judge(&g, "f", "refuted");
+    cr_assert_str_eq(word, GEODEC_NO_POWER);
+    judge(&g, "f", "holds");
+    cr_assert_str_eq(word, "holds");
+    cr_assert_not_null(strstr(sentence, "also found in 51 % of the worlds without the effect"));
+    judge(&g, "g", "refuted");
+    cr_assert_str_eq(word, "refuted");
+    geodec_gate_close(&g);
+}
+
 Test(gate, without_the_positive_control_nothing_is_measured)
 {
     geodec_gate g = gate_of("f\t-\t-\t-\t-\t-\t-\t-\tno positive control: no world\n");
