@@ -99,8 +99,11 @@ static geodec_status settle(const cli *c, cli_stage *stage, geodec_world_like *l
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL;
     geodec_cloud cloud = {0};
-    const geodec_world_like_options take = {
-        .keep_n = dim > 0, .keep_step = step > 0, .rest = !no_rest, .noise = noise < 0 ? -1 : noise};
+    geodec_world_like_options take = geodec_world_like_defaults();
+    take.keep_n = dim > 0;
+    take.keep_step = step > 0;
+    take.rest = !no_rest;
+    if (noise >= 0) take.noise = noise;
     opt.set = (geodec_world_set)number_of(geodec_world_set_names, set);
     opt.null_of = (geodec_world_set)number_of(geodec_world_set_names, null_of);
     opt.sampling = (geodec_world_sampling)number_of(geodec_world_sampling_names, sampling);

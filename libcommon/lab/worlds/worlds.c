@@ -169,7 +169,17 @@ done:
     return st;
 }
 
-geodec_status geodec__world_shape_create(const geodec_world_options *o, geodec__world_shape **out, geodec_err *err)
+static void shape_destroy(geodec__world_shape *s)
+{
+    if (s) {
+        geodec_world_field_clear(&s->field);
+        geodec_mem_free(s->form);
+    }
+    geodec_mem_free(s);
+}
+
+/* *out in new memory, of options that were checked. */
+static geodec_status shape_create(const geodec_world_options *o, geodec__world_shape **out, geodec_err *err)
 {
     static const geodec__world_ops *const ops[] = {
         [GEODEC_WORLD_SPHERE] = &geodec__world_sphere,       [GEODEC_WORLD_HYPERBOLIC] = &geodec__world_hyperbolic,
@@ -209,17 +219,8 @@ geodec_status geodec__world_shape_create(const geodec_world_options *o, geodec__
         geodec__world_chart_init(s);
     GEODEC_MOVE(*out, s);
 done:
-    geodec__world_shape_destroy(s);
+    shape_destroy(s);
     return st;
-}
-
-void geodec__world_shape_destroy(geodec__world_shape *s)
-{
-    if (s) {
-        geodec_world_field_clear(&s->field);
-        geodec_mem_free(s->form);
-    }
-    geodec_mem_free(s);
 }
 
 /* ---- points -------------------------------------------------------------------------------------------------------
@@ -364,7 +365,7 @@ geodec_status geodec_world_make(const geodec_world_options *o, geodec_world *out
     w.strength = o->strength;
     w.seed = o->seed;
     if (has_geometry(o)) {
-        GEODEC_TRY(geodec__world_shape_create(o, &w.shape, err));
+        GEODEC_TRY(shape_create(o, &w.shape, err));
         w.parameters = w.shape->parameters;
         w.tube = w.shape->tube;
         w.length = w.shape->length;
@@ -400,7 +401,7 @@ void geodec_world_clear(geodec_world *w)
 {
     GEODEC_FREE(w->x, w->clean, w->y, w->basis, w->parameter, w->frame, w->heading, w->advance, w->sequence,
                 w->position, w->turned, w->covered, w->fact, w->scalar, w->sectional_min, w->sectional_max);
-    geodec__world_shape_destroy(w->shape);
+    shape_destroy(w->shape);
     *w = (geodec_world){0};
 }
 

@@ -45,10 +45,6 @@ struct geodec__world_shape {
 extern const geodec__world_ops geodec__world_sphere, geodec__world_product, geodec__world_flat,
     geodec__world_hyperbolic, geodec__world_torus, geodec__world_quadratic, geodec__world_field, geodec__world_warp;
 
-/* *out in new memory, of options that were checked. */
-geodec_status geodec__world_shape_create(const geodec_world_options *o, geodec__world_shape **out,
-                                         geodec_err *err) GEODEC_MUST_USE;
-void geodec__world_shape_destroy(geodec__world_shape *s); /* NULL ok */
 /* The metric of a chart as the space of the shape. */
 void geodec__world_chart_init(geodec__world_shape *s);
 
