@@ -44,6 +44,7 @@ help:
 	@echo "make plan           the sizes that MODEL= and TEXT= support, each with its reason"
 	@echo "make figures        figures and the report page"
 	@echo "make claims         the paper's claims: published, reproduced, correct, control, verdict"
+	@echo "make power          positive controls of the findings in full: which effect would have been found; make power-page: docs/results/power.md"
 	@echo "make exactness      every drafter, draft length and tree compared with plain decoding, token by token, with controls (resumable)"
 	@echo "make lead           trees of n-gram, flow map and both for every model; make ablation: what the map's geometry contributes"
 	@echo "make drafting       the parts of drafting: acceptance by length, rejections, gates, three-way speeds, readiness"

@@ -87,8 +87,9 @@ FIGURE_FILES := $(foreach f,$(FIGURES),$(F)/$f.svg $(F)/$f.png)
 # Rules as data (docs/manual/verdicts.md): pipelines/report/headline.tsv, one row for the embedded model only, and those of experiments.
 HEADLINE_RULES := $(if $(EMBEDDED),pipelines/report/headline-embedded.tsv) pipelines/report/headline.tsv $(sort $(wildcard $(LAB)/*/headline.tsv))
 $(R)/headline.tsv: private needs := any
-$(R)/headline.tsv: $(BIN)/geodec-verdict $(HEADLINE_RULES) $(R)/perplexity.tsv $(GEOMETRY) $(LABORATORY) $(DECODING) FORCE
-	@$(call tool,verdict) --root $(R) -o $(out) $(HEADLINE_RULES)
+$(R)/headline.tsv: private reads = $(POWER)
+$(R)/headline.tsv: $(BIN)/geodec-verdict $(HEADLINE_RULES) $(R)/power.tsv $(R)/perplexity.tsv $(GEOMETRY) $(LABORATORY) $(DECODING) FORCE
+	@$(call tool,verdict) --root $(R) $(power_option) -o $(out) $(HEADLINE_RULES)
 SETTINGS := QUICK=$(QUICK) FULL=$(FULL) SEED=$(SEED) CORPUS_STORIES=$(CORPUS_STORIES) GAMMAS=$(GAMMAS) SEEDS=$(SEEDS) LAYERS=$(LAYERS) LOGITS=$(LOGITS)
 # The model's own perplexity on its text, with controls: a row of the headline.
 PERPLEXITY_UNITS ?= $(call by_size,40,40,100)

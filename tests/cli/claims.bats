@@ -138,7 +138,7 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     bad "id"
     bad "$head" $'a\t1\tc\t1'
     good='holds if P > 0: x;; refuted if P < 0: y;; untestable: z'
-    printf '%s\n' "$head" $'a\t1\tc\t1\t-\t-\tgood.h5#n_vocab\t-\tholds if M > 0: x;; refuted if M < 0: y;; untestable: z' > "$dir/bad.tsv"
+    printf '%s\n' "$head"$'\tpower' $'a\t1\tc\t1\t-\t-\tgood.h5#n_vocab\t-\tholds if M > 0: x;; refuted if M < 0: y;; untestable: z\t-: a size' > "$dir/bad.tsv"
     run --separate-stderr claims --check "$dir/bad.tsv"
     [ "$status" -eq 0 ]
     [ -z "$output" ]
@@ -246,7 +246,7 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
         printf 'drafter\tgamma\tmode\tsetting\tspeedup\tspeedup_low\tspeedup_high\nflowmap\t1\tgreedy\tloop\t9\t9\t9\n'
         printf 'flowmap\t8\tgreedy\tloop\t%s\t%s\t%s\nngram\t8\tgreedy\tloop\t1.1\t1\t1.2\n' "$@"
     }
-    printf 'key\tquantity\tvalues\tvalue\tcontrol\trule\tleast\tcommand\n' > "$root/rules.tsv"
+    head -n 1 pipelines/report/headline.tsv > "$root/rules.tsv"
     grep ^speedup pipelines/report/headline.tsv | sed 's/benchdecode.h5#prompts/size.tsv#n{what=prompts}/' >> "$root/rules.tsv"
     printf 'what\tn\nprompts\t10\n' > "$root/size.tsv"
     while read -r s low high word; do

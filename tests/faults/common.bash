@@ -62,6 +62,8 @@ make_inputs() {
     awk -v n="$2" 'BEGIN { srand(n + 9); for (i = 0; i < 12; i++) printf "%d\tm\t1\t%.4f\t%.4f\n", i, rand(), rand() }' >"$in/telemetry.tsv"
     printf 'id\tsection\tclaim\tpublished\treproduced\texports\tmodel\tcontrol\tverdict\n%s\tone\ta claim\t-\t-\t-\triemann.h5#scalar|count\t-\tholds if M > 1: The value is {M}.;; refuted if M < 1: The value is {M}.;; untestable: It is one.\n' "row-$2" >"$in/claims-rules.tsv"
     printf 'key\tquantity\tvalues\tvalue\tcontrol\trule\tleast\tcommand\n%s\ta quantity\tr=riemann.h5#scalar|count\t{r:i}\tnone\tholds if r > 1: it has {r:i} values;; refuted: too few\t-: a test of damaged files\triemann.h5\n' "row-$2" >"$in/headline-rules.tsv"
+    printf 'finding\tunit\tpublished\tsize\tworld\nf\tshare\t1\tfull strength\t--set sphere\n' >"$in/power-findings.tsv"
+    awk -v n="$2" 'BEGIN { print "finding\tstrength\tseed\tpoints\tdata\tmeasured\tfound"; for (i = 0; i < 20; i++) printf "f\t%d\t%d\t40\t40\t%d\t%d\n", i % 2, i, i * n, i % 2 }' >"$in/power-trials.tsv"
 }
 
 # swap_blocks FILE: exchanges two blocks of weights at the end of a model.

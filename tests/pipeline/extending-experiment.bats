@@ -194,10 +194,10 @@ $(R)/isotropy.h5: $(BIN)/geodec-isotropy $(R)/cloud.h5 FORCE
 	@$(call tool,isotropy) --seed $(SEED) -o $(out) $(R)/cloud.h5
 END
     printf '%s\t' id section claim published reproduced exports model control >pipelines/lab/isotropy/claims.tsv
-    printf 'verdict\n' >>pipelines/lab/isotropy/claims.tsv
+    printf 'verdict\tpower\n' >>pipelines/lab/isotropy/claims.tsv
     printf '%s\t' isotropy 'Example' 'Mean squared cosine' 0.3 - - @MODEL/isotropy.h5#mean @MODEL/isotropy.h5#control_mean \
         >>pipelines/lab/isotropy/claims.tsv
-    printf '%s\n' 'holds if M > 2 * C: {M}, Gaussian control {C}.;; refuted if M <= 2 * C: {M}, Gaussian control {C}.;; untestable: Not made.' \
+    printf '%s\n' 'holds if M > 2 * C: {M}, Gaussian control {C}.;; refuted if M <= 2 * C: {M}, Gaussian control {C}.;; untestable: Not made.'$'\t''-: an example' \
         >>pipelines/lab/isotropy/claims.tsv
     forget tools/cli/lab/kinds.c tools/lab/geodec-published.c
     rm "$B/lib/libgeodeccli.a"

@@ -132,12 +132,12 @@ cells() { # cells TEXT: with all models, or with the one whose turn it is
 }
 
 @test "claims: with any input removed, no row decides on it" {
-    local root="$W/kept" name=novel input head=$'id\tsection\tclaim\tpublished\treproduced\texports\tmodel\tcontrol\tverdict'
+    local root="$W/kept" name=novel input head=$'id\tsection\tclaim\tpublished\treproduced\texports\tmodel\tcontrol\tverdict\tpower'
     [ -d "$root/$name" ] || skip "the first cell did not run"
     "$BIN/geodec-claims" --root "$root" --results "$name" pipelines/claims/*.tsv pipelines/lab/*/claims.tsv > "$W/whole"
     [ "$(cut -f 9 "$W/whole" | grep -cE '^(reproduced|not reproduced|holds|artefact|refuted)$')" -ge 10 ]
     # a row uses an input if a condition has its letter, except in known(R)
-    cat pipelines/claims/*.tsv pipelines/lab/*/claims.tsv | awk -F'\t' -v name="$name" '$1 != "id" && NF == 9 {
+    cat pipelines/claims/*.tsv pipelines/lab/*/claims.tsv | awk -F'\t' -v name="$name" '$1 != "id" && NF == 10 {
         split("R E M C", letter, " ")
         n = split($9, rule, ";;"); conditions = ""
         for (k = 1; k <= n; k++) { c = rule[k]; sub(/:.*/, "", c); conditions = conditions " " c }

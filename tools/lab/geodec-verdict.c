@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/kinds.h"
+#include "cli/lab/gate.h"
 #include "io/tsv.h"
 #include "lab/verdict/headline.h"
 
@@ -9,15 +10,21 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *output, *root = ".", *data = "data/model";
 static const char *unknown = "plan.tsv#value{name=unknown_share}";
+static const char *power = "power.tsv", *only;
 static bool check;
 static const cli_option options[] = {
     OPT_FILE("output", 'o', &output, "FILE", "write to FILE (default: standard output)", .flags = CLI_VOLATILE),
     OPT_STR("root", 0, &root, "DIR", "root folder of references"),
     OPT_STR("data", 0, &data, "DIR", "folder of the embedded model, @DATA in a reference"),
     OPT_STR("unknown", 0, &unknown, "REFERENCE", "share of the text's tokens that the vocabulary does not have"),
+    OPT_STR("power", 0, &power, "FILE",
+            "table of power of the findings, relative to --root (geodec-power); -: judge without it, as the worlds of "
+            "the positive controls are judged"),
+    OPT_STR("row", 0, &only, "KEY", "judge only this row"),
     OPT_FLAG("check", 0, &check, "check only the rules; read no results and write nothing"),
 };
 
@@ -32,8 +39,11 @@ static const cli_tool tool = {
         "number or infinite, if the sample is smaller, or if the row depends on a text of which more than 10 % of\n"
         "the tokens are unknown. Otherwise the verdict of the rule is holds, mixed (the control explains the\n"
         "number), refuted (the claim is contradicted), broken (a requirement of exactness or a closed form is\n"
-        "missed; shown with any sample), or none if nothing is claimed. The output table has the columns key,\n"
-        "quantity, value, control, verdict (word: sentence), command. docs/manual/verdicts.md describes the rules.",
+        "missed; shown with any sample), or none if nothing is claimed. A row that says something of a geometry\n"
+        "names its finding in the column power. Without a power figure of the finding it is not measured. A negative\n"
+        "outcome with a power below 0.8, or of a rule that finds the effect without it, is \"no power\". The output\n"
+        "table has the columns key, quantity, value, control, verdict (word: sentence), command.\n"
+        "docs/manual/verdicts.md describes the rules.",
     .examples = "  geodec-verdict --root results/my-model pipelines/report/headline.tsv\n"
                 "  geodec-verdict --check pipelines/report/headline.tsv",
     CLI_TAKES(options, 1, -1),
@@ -58,14 +68,15 @@ static double unknown_share(geodec_references *refs)
     return v.state == GEODEC_EXPR_KNOWN ? v.x : NAN;
 }
 
-static geodec_status print_row(geodec_tsv *t, const geodec_headline_row *row, geodec_references *refs, double share,
-                               geodec_err *err)
+static geodec_status print_row(geodec_tsv *t, const geodec_headline_row *row, geodec_references *refs,
+                               const geodec_gate *gate, double share, geodec_err *err)
 {
     static geodec_values values;
     static geodec_headline_verdict v;
     static char verdict[GEODEC_SENTENCE_MAX + 32];
     GEODEC_PASS(geodec_headline_values(row, refs, data, &values, err));
     GEODEC_PASS_MSG(geodec_headline_decide(row, &values, share, &v, err), "%s", row->key);
+    GEODEC_PASS_MSG(geodec_gate_judge(gate, row->finding, v.word, v.sentence, err), "%s", row->key);
     (void)snprintf(verdict, sizeof verdict, "%s: %s", v.word, v.sentence);
     geodec_tsv_str(t, row->key);
     geodec_tsv_str(t, v.quantity);
@@ -83,10 +94,15 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_headline *h = NULL;
     geodec_references *refs = NULL;
     geodec_tsv *t = NULL;
+    geodec_gate gate = {0};
+    bool found = !only;
     GEODEC_NEW(h, c->n_args);
     for (int k = 0; k < c->n_args; k++) GEODEC_TRY(geodec_headline_read(c->args[k], &h[k], err));
+    for (int k = 0; check && k < c->n_args; k++)
+        if (!h[k].gated) GEODEC_THROW(GEODEC_FORMAT, "%s: no column power", c->args[k]);
     if (check) goto done;
     if (output) GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(cli_gate_open(root, power, &gate, err));
     static char whole[PATH_MAX];
     if (realpath(data, whole)) data = whole; /* references are relative to the root */
     GEODEC_TRY(geodec_references_open(root, cli_kinds(), cli_n_kinds(), &refs, err));
@@ -94,11 +110,17 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_tsv_names(t, "key quantity value control verdict command", err));
     const double share = unknown_share(refs);
     for (int k = 0; k < c->n_args; k++)
-        for (int64_t i = 0; i < h[k].n; i++) GEODEC_TRY(print_row(t, &h[k].row[i], refs, share, err));
+        for (int64_t i = 0; i < h[k].n; i++) {
+            if (only && strcmp(only, h[k].row[i].key) != 0) continue;
+            found = true;
+            GEODEC_TRY(print_row(t, &h[k].row[i], refs, &gate, share, err));
+        }
+    if (!found) GEODEC_THROW(GEODEC_NOTFOUND, "no row '%s'", only);
     GEODEC_TRY(geodec_tsv_finish(&t, err));
 done:
     geodec_tsv_abandon(t);
     geodec_references_close(refs);
+    geodec_gate_close(&gate);
     for (int k = 0; h && k < c->n_args; k++) geodec_headline_free(&h[k]);
     geodec_mem_free(h);
     return st;

@@ -196,12 +196,12 @@ geodec_status geodec_claims_read(const char *path, geodec_claims *out, geodec_er
     enum { COLUMNS = sizeof columns / sizeof *columns };
     geodec_status st = GEODEC_OK;
     geodec_claims c = {.n = 0};
-    GEODEC_TRY(geodec_table_read_full(path, COLUMNS, columns, "claims", &c.table, err));
+    GEODEC_TRY(geodec_gate_rules(path, COLUMNS, columns, "claims", &c.table, &c.gated, err));
     GEODEC_NEW(c.row, c.table.rows);
     c.n = c.table.rows;
     for (int64_t i = 0; i < c.n; i++) {
         geodec_claim *row = &c.row[i];
-        char *const *cell = c.table.cell + (i + 1) * COLUMNS;
+        char *const *cell = c.table.cell + (i + 1) * c.table.columns;
         const long long line = (long long)c.table.line[i];
         *row = (geodec_claim){cell[0], cell[1], cell[2], cell[3], .percent = false};
         for (int k = 0; k < LETTERS - 1; k++) row->reference[k] = strcmp(cell[4 + k], "-") == 0 ? NULL : cell[4 + k];
@@ -209,6 +209,9 @@ geodec_status geodec_claims_read(const char *path, geodec_claims *out, geodec_er
             if (strcmp(c.row[j].id, row->id) == 0)
                 GEODEC_THROW(GEODEC_FORMAT, "%s: line %lld: the id %.60s occurs twice", path, line, row->id);
         GEODEC_TRY_MSG(check_row(row, cell[8], err), "%s: line %lld (%.60s)", path, line, row->id);
+        if (c.gated)
+            GEODEC_TRY_MSG(geodec_gate_finding(cell[COLUMNS], &row->finding, err), "%s: line %lld (%.60s)", path, line,
+                           row->id);
     }
     *out = c;
     c = (geodec_claims){.n = 0};

@@ -3,11 +3,13 @@
  * A fragment is a table with the columns id, section, claim, published, reproduced, exports, model, control, verdict.
  * The five values of a row are P (the published figure) and R, E, M, C (references, or `-` for none). The words of its
  * rule are reproduced, not reproduced, artefact, refuted, holds, and two for undecided rows: untestable, undecidable.
- */
+ * The column `power` at the end has the finding of a row that says something of a geometry, or `-: REASON`
+ * (verdict/gate.h); a fragment may be without it, and geodec-claims --check refuses it then. */
 #ifndef GEODEC_VERDICT_CLAIMS_H
 #define GEODEC_VERDICT_CLAIMS_H
 
 #include "io/table.h"
+#include "lab/verdict/gate.h"
 #include "lab/verdict/reference.h"
 #include "lab/verdict/rule.h"
 #include "lab/verdict/values.h"
@@ -19,12 +21,14 @@ typedef struct geodec_claim {
     const char *id, *section, *claim, *published, *reference[4]; /* cells; NULL for `-` */
     bool percent; /* the published figure is a percentage; rules use the values as shares */
     geodec_rule rule;
+    const char *finding; /* whose power its verdict needs; NULL: none */
 } geodec_claim;
 
 typedef struct geodec_claims {
     geodec_table table;
     int64_t n;
     geodec_claim *row;
+    bool gated; /* the fragment has the column `power` */
 } geodec_claims;
 
 typedef struct geodec_claim_verdict {

@@ -265,17 +265,20 @@ geodec_status geodec_headline_read(const char *path, geodec_headline *out, geode
     enum { COLUMNS = sizeof columns / sizeof *columns };
     geodec_status st = GEODEC_OK;
     geodec_headline h = {.n = 0};
-    GEODEC_TRY(geodec_table_read_full(path, COLUMNS, columns, "headline rules", &h.table, err));
+    GEODEC_TRY(geodec_gate_rules(path, COLUMNS, columns, "headline rules", &h.table, &h.gated, err));
     GEODEC_NEW(h.row, h.table.rows);
     h.n = h.table.rows;
     for (int64_t i = 0; i < h.n; i++) {
-        char *const *cell = h.table.cell + (i + 1) * COLUMNS;
+        char *const *cell = h.table.cell + (i + 1) * h.table.columns;
         h.row[i] = (geodec_headline_row){cell[0], cell[1], cell[2], cell[3], cell[4], cell[7], .rule = {0}};
         for (int64_t j = 0; j < i; j++)
             if (strcmp(h.row[j].key, cell[0]) == 0)
                 GEODEC_THROW(GEODEC_FORMAT, "%s: the key '%.60s' occurs twice", path, cell[0]);
         GEODEC_TRY_MSG(check_row(&h.row[i], cell[5], cell[6], err), "%s: line %lld (%.60s)", path,
                        (long long)h.table.line[i], cell[0]);
+        if (h.gated)
+            GEODEC_TRY_MSG(geodec_gate_finding(cell[COLUMNS], &h.row[i].finding, err), "%s: line %lld (%.60s)", path,
+                           (long long)h.table.line[i], cell[0]);
     }
     *out = h;
     h = (geodec_headline){.n = 0};

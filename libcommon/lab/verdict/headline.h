@@ -13,6 +13,8 @@
  *               `text` marks a row that depends on the text of the run. `-` for `none`; `-: REASON` for a row
  *               without a sample
  *     command   FILE.h5 whose command is shown, or =TEXT
+ *     power     the finding of a row that says something of a geometry, or `-: REASON` (verdict/gate.h). A table may be
+ *               without this column; geodec-verdict --check refuses it then
  *
  * A row is "not measured" until every value without `?` is a finite number; only then its rule is evaluated. It stays
  * so below its least sample, and if it depends on a text of which more than GEODEC_UNKNOWN_MOST of the tokens are
@@ -21,11 +23,11 @@
 #define GEODEC_VERDICT_HEADLINE_H
 
 #include "io/table.h"
+#include "lab/verdict/gate.h"
 #include "lab/verdict/reference.h"
 #include "lab/verdict/rule.h"
 #include "lab/verdict/values.h"
 
-#define GEODEC_NOT_MEASURED "not measured"
 #define GEODEC_UNKNOWN_MOST 0.1 /* share of unknown tokens of a text that is still measured */
 enum { GEODEC_LEAST_ITEMS = 4 };
 
@@ -40,13 +42,15 @@ typedef struct geodec_headline_row {
     geodec_rule rule;
     geodec_least least[GEODEC_LEAST_ITEMS];
     int n_least;
-    bool of_text; /* depends on the text of the run */
+    bool of_text;        /* depends on the text of the run */
+    const char *finding; /* whose power its verdict needs; NULL: none */
 } geodec_headline_row;
 
 typedef struct geodec_headline {
     geodec_table table;
     int64_t n;
     geodec_headline_row *row;
+    bool gated; /* the table has the column `power` */
 } geodec_headline;
 
 typedef struct geodec_headline_verdict {
