@@ -45,10 +45,10 @@ static void say(const cli *c, const geodec_second_form *s)
 {
     cli_say(c,
             "%lld of %lld points in %lld coordinates%s, dimension %lld, %lld neighbours: mean scalar curvature %.4g "
-            "(standard error %.2g), median %.4g (%.2g), bias %.2g (%.2g)",
+            "(standard error %.2g), median %.4g (%.2g), bias of a point about %.2g",
             (long long)s->pool.centres, (long long)s->points, (long long)s->d, s->whole ? "" : " of the cloud",
-            (long long)s->n, (long long)s->k, s->pool.mean, s->pool.mean_se, s->pool.median, s->pool.median_se, s->bias,
-            s->bias_se);
+            (long long)s->n, (long long)s->k, s->pool.mean, s->pool.mean_se, s->pool.median, s->pool.median_se,
+            s->bias);
     if (s->control_k > 0)
         cli_say(c, "Gaussian noise of the same covariance, %lld neighbours: mean %.4g (%.2g), median %.4g (%.2g)",
                 (long long)s->control_k, s->control.mean, s->control.mean_se, s->control.median, s->control.median_se);

@@ -17,8 +17,10 @@
 #include <string.h>
 
 enum { RUNGS = GEODEC_SECOND_FORM_RUNGS, PILOT = 32, GROUPS_MAX = 64 };
-/* Neighbours of the rungs, in numbers of coefficients. */
-static const double rungs[RUNGS] = {1.5, 2, 3, 4.5, 7, 10};
+/* Neighbours of the first rung, in numbers of coefficients; each further one has so many times those of the one before,
+ * and the ladder ends PAST rungs after the best. */
+static const double rung_step = 1.5;
+enum { PAST = 3, MOST_NEIGHBOURS = 4000 };
 
 geodec_second_form_options geodec_second_form_defaults(void)
 {
@@ -174,31 +176,28 @@ done:
     return st;
 }
 
-/* Neighbours of centres, at least k + 1 of each, and the fits. at and without are new memory. */
-static geodec_status fit_all(const points *p, int64_t centres, const int32_t *centre, int64_t k, int64_t rungs_of,
-                             const int64_t *rung_k, geodec_second_form_centre **at, double **without, geodec_pool *pool,
+/* Neighbours of centres, and the fits. at [centres] and without [centres][groups] are new memory. */
+static geodec_status fit_all(const points *p, int64_t centres, const int32_t *centre, int64_t k,
+                             geodec_second_form_centre **at, double **without, geodec_pool *pool,
                              const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *y = NULL, *dist2 = NULL;
     int32_t *near = NULL;
-    fits f = {.p = p, .listed = k + 1, .centre = centre};
+    fits f = {.p = p, .k = k, .listed = k + 1, .centre = centre};
     GEODEC_NEW(y, centres * p->d);
     GEODEC_NEW(near, centres * f.listed);
     GEODEC_NEW(dist2, centres * f.listed);
-    GEODEC_NEW(*at, rungs_of * centres);
-    GEODEC_NEW(*without, rungs_of * centres * p->groups);
+    GEODEC_NEW(*at, centres);
+    GEODEC_NEW(*without, centres * p->groups);
     for (int64_t c = 0; c < centres; c++) memcpy(y + c * p->d, p->x + centre[c] * p->d, (size_t)p->d * sizeof *y);
     if (centres > 0)
         GEODEC_TRY(geodec_knn_search(p->count, p->d, p->x, centres, y, f.listed, near, dist2, pool, hooks, err));
     f.near = near;
     f.dist2 = dist2;
-    for (int64_t r = 0; r < rungs_of; r++) {
-        f.k = rung_k[r];
-        f.at = *at + r * centres;
-        f.without = *without + r * centres * p->groups;
-        GEODEC_TRY(geodec__tasks_run(pool, hooks, "second form", centres, fit_centre, &f, err));
-    }
+    f.at = *at;
+    f.without = *without;
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "second form", centres, fit_centre, &f, err));
 done:
     GEODEC_FREE(y, near, dist2);
     return st;
@@ -207,63 +206,85 @@ done:
 /* ---- the ladder ---------------------------------------------------------------------------------------------------
  */
 
-/* The rungs at the centres of the pilot; the chosen number of neighbours and the line of the medians over radius^2. */
-static geodec_status climb(const points *p, int64_t centres, const int32_t *centre, int64_t given,
-                           geodec_second_form_rung *rung, int64_t *count, int64_t *k, geodec_stats_line *line,
-                           geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
+/* The square of the slope of a centre's bias over radius^2, from the differences of its values between rungs beyond
+ * their variance. The values of a rung vary by what is left of those of the rung before, so that a difference has the
+ * variance point_se^2 of that rung less this one's. moved [count]: median squared difference to the rung before. */
+static double bias_slope2(int64_t count, const geodec_second_form_rung *rung, const double *moved)
+{
+    double above = 0, below = 0;
+    for (int64_t r = 1; r < count; r++) {
+        const double before = rung[r - 1].point_se * rung[r - 1].point_se, now = rung[r].point_se * rung[r].point_se;
+        const double apart = rung[r].radius * rung[r].radius - rung[r - 1].radius * rung[r - 1].radius;
+        if (!(before > 0) || !(now >= 0) || !isfinite(moved[r]) || !(apart > 0)) continue;
+        above += apart * apart * (moved[r] - fmax(0, before - now)) / (before * before);
+        below += apart * apart * apart * apart / (before * before);
+    }
+    return above > 0 ? above / below : 0;
+}
+
+/* A rung at the centres of the pilot. last [centres]: scalar curvatures of the rung before; of this one afterwards. */
+static geodec_status climb_one(const points *p, int64_t centres, const int32_t *centre, int64_t k, double *last,
+                               geodec_second_form_rung *rung, double *moved, geodec_pool *pool,
+                               const geodec_hooks *hooks, geodec_err *err)
 {
     enum { STRIDE = sizeof(geodec_second_form_centre) / sizeof(double) };
     geodec_status st = GEODEC_OK;
-    const int64_t coefficients = GEODEC_QUADRATIC_COEFFICIENTS(p->n);
     geodec_second_form_centre *at = NULL;
-    double *without = NULL, work[PILOT], x[RUNGS], y[RUNGS], weight[RUNGS], best = INFINITY;
-    int64_t rung_k[RUNGS];
-    *count = 0;
-    for (int r = 0; r < RUNGS; r++) {
-        const int64_t m = (int64_t)ceil(rungs[r] * (double)coefficients) + 2;
-        if (m <= p->count / 4) rung_k[(*count)++] = m;
+    double *without = NULL, work[PILOT], square[PILOT];
+    geodec_second_form_pool pooled;
+    GEODEC_TRY(fit_all(p, centres, centre, k, &at, &without, pool, hooks, err));
+    GEODEC_TRY(geodec__second_form_pool(centres, STRIDE, &at->scalar, &at->offset, p->groups, without, &pooled, err));
+    *rung = (geodec_second_form_rung){.k = k,
+                                      .radius = median_of(centres, &at->radius, STRIDE, work),
+                                      .median = pooled.median,
+                                      .median_se = pooled.median_se,
+                                      .point_se = median_of(centres, &at->scalar_se, STRIDE, work)};
+    for (int64_t c = 0; c < centres; c++) {
+        square[c] = (at[c].scalar - last[c]) * (at[c].scalar - last[c]);
+        last[c] = at[c].scalar;
     }
-    if (*count == 0)
-        GEODEC_THROW(GEODEC_SCARCE,
-                     "%lld points; a quadratic fit in %lld dimensions has %lld coefficients and needs %lld",
-                     (long long)p->count, (long long)p->n, (long long)coefficients,
-                     4 * ((long long)ceil(rungs[0] * (double)coefficients) + 2));
-    GEODEC_TRY(fit_all(p, centres, centre, rung_k[*count - 1], *count, rung_k, &at, &without, pool, hooks, err));
-    int64_t usable = 0;
-    for (int64_t r = 0; r < *count; r++) {
-        const geodec_second_form_centre *a = at + r * centres;
-        geodec_second_form_pool pooled;
-        GEODEC_TRY(geodec__second_form_pool(centres, STRIDE, &a->scalar, &a->offset, p->groups,
-                                            without + r * centres * p->groups, &pooled, err));
-        rung[r] = (geodec_second_form_rung){.k = rung_k[r],
-                                            .radius = median_of(centres, &a->radius, STRIDE, work),
-                                            .median = pooled.median,
-                                            .median_se = pooled.median_se,
-                                            .point_se = median_of(centres, &a->scalar_se, STRIDE, work)};
-        if (!(rung[r].median_se > 0) || !isfinite(rung[r].point_se)) continue;
-        x[usable] = rung[r].radius * rung[r].radius;
-        y[usable] = rung[r].median;
-        weight[usable++] = 1 / (rung[r].median_se * rung[r].median_se);
-    }
-    *line = (geodec_stats_line){.slope = NAN, .slope_se = NAN};
-    if (usable >= 3) {
-        st = geodec_stats_fit_line(usable, x, y, weight, line, err);
-        if (st == GEODEC_SINGULAR) st = GEODEC_OK, line->slope = line->slope_se = NAN;
-        GEODEC_TRY(st);
-    }
-    const double slope = fabs(line->slope) > 2 * line->slope_se ? line->slope : 0;
-    *k = given;
-    for (int64_t r = 0; r < *count && given == 0; r++) {
-        const double bias = slope * rung[r].radius * rung[r].radius;
-        const double error = rung[r].point_se * rung[r].point_se + bias * bias;
-        if (error < best) best = error, *k = rung[r].k;
-    }
-    if (*k == 0)
-        GEODEC_THROW(GEODEC_SCARCE, "no number of neighbours determines a quadratic fit in %lld dimensions",
-                     (long long)p->n);
+    *moved = median_of(centres, square, 1, work);
 done:
     GEODEC_FREE(at, without);
     return st;
+}
+
+/* The rungs at the centres of the pilot, the chosen number of neighbours, and the slope of a centre's bias. */
+static geodec_status climb(const points *p, int64_t centres, const int32_t *centre, int64_t given,
+                           geodec_second_form_rung *rung, int64_t *count, int64_t *k, double *slope, geodec_pool *pool,
+                           const geodec_hooks *hooks, geodec_err *err)
+{
+    const int64_t coefficients = GEODEC_QUADRATIC_COEFFICIENTS(p->n);
+    double last[PILOT], moved[RUNGS], size = rung_step * (double)coefficients;
+    int64_t best = 0;
+    for (int64_t c = 0; c < centres; c++) last[c] = NAN;
+    for (*count = 0, *k = given; *count < RUNGS && *count <= best + PAST; size *= rung_step) {
+        const int64_t m = (int64_t)ceil(size) + 2;
+        if (m > p->count / (*count < 2 ? 4 : 24) || m > MOST_NEIGHBOURS) break; /* a larger part is not local */
+        GEODEC_PASS(climb_one(p, centres, centre, m, last, rung + *count, moved + *count, pool, hooks, err));
+        (*count)++;
+        const double slope2 = bias_slope2(*count, rung, moved);
+        double least = INFINITY;
+        *slope = sqrt(slope2);
+        for (int64_t r = 0; r < *count; r++) {
+            const double radius2 = rung[r].radius * rung[r].radius;
+            const double error = rung[r].point_se * rung[r].point_se + slope2 * radius2 * radius2;
+            if (error < least) least = error, best = r;
+        }
+        if (isinf(least))
+            best = *count; /* no fit yet */
+        else if (given == 0)
+            *k = rung[best].k;
+    }
+    if (*count == 0)
+        GEODEC_FAIL(GEODEC_SCARCE,
+                    "%lld points; a quadratic fit in %lld dimensions has %lld coefficients and needs %lld",
+                    (long long)p->count, (long long)p->n, (long long)coefficients,
+                    4 * ((long long)ceil(rung_step * (double)coefficients) + 2));
+    if (*k == 0)
+        GEODEC_FAIL(GEODEC_SCARCE, "no number of neighbours determines a quadratic fit in %lld dimensions",
+                    (long long)p->n);
+    return GEODEC_OK;
 }
 
 /* The squared radius of the rung whose number of neighbours is nearest to k. */
@@ -323,15 +344,15 @@ static geodec_status control(const points *p, const geodec_second_form_options *
     geodec_second_form_centre *at = NULL;
     int32_t *centre = NULL, pilot[PILOT];
     double *x = NULL, *without = NULL;
-    geodec_stats_line line;
+    double slope;
     int64_t count, rungs_of;
     GEODEC_NEW(x, p->count * p->d);
     GEODEC_TRY(geodec__metric_control_points(p->count, p->d, p->x, o->seed, pool, x, err));
     noise.x = x;
     GEODEC_TRY(choose_centres(o, p->count, &count, &centre, err));
-    GEODEC_TRY(climb(&noise, pilot_of(count, centre, pilot), pilot, o->k, rung, &rungs_of, &out->control_k, &line, pool,
-                     hooks, err));
-    GEODEC_TRY(fit_all(&noise, count, centre, out->control_k, 1, &out->control_k, &at, &without, pool, hooks, err));
+    GEODEC_TRY(climb(&noise, pilot_of(count, centre, pilot), pilot, o->k, rung, &rungs_of, &out->control_k, &slope,
+                     pool, hooks, err));
+    GEODEC_TRY(fit_all(&noise, count, centre, out->control_k, &at, &without, pool, hooks, err));
     GEODEC_TRY(geodec__second_form_pool(count, sizeof *at / sizeof(double), &at->scalar, &at->offset, p->groups,
                                         without, &out->control, err));
 done:
@@ -347,7 +368,7 @@ geodec_status geodec_second_form_compute(const geodec_cloud *cloud, int64_t d, c
     geodec_second_form s = {.points = cloud->points, .d = d, .groups = o->groups};
     points p = {.count = cloud->points, .d = d, .groups = o->groups, .x = x};
     int32_t *centre = NULL, pilot[PILOT];
-    geodec_stats_line line;
+    double slope;
     int64_t count, first, end;
     p.n = s.n = o->n > 0 ? o->n : geodec_cloud_dimension(cloud);
     if (s.n > GEODEC_QUADRATIC_MAX_N || s.n >= d)
@@ -360,17 +381,17 @@ geodec_status geodec_second_form_compute(const geodec_cloud *cloud, int64_t d, c
     GEODEC_NEW(s.rung, RUNGS);
     deal(cloud, o->seed, &p);
     GEODEC_TRY(choose_centres(o, p.count, &count, &centre, err));
-    GEODEC_TRY(climb(&p, pilot_of(count, centre, pilot), pilot, o->k, s.rung, &s.rungs, &s.k, &line, pool, hooks, err));
+    GEODEC_TRY(
+        climb(&p, pilot_of(count, centre, pilot), pilot, o->k, s.rung, &s.rungs, &s.k, &slope, pool, hooks, err));
     GEODEC_TRY(geodec_shard_range(o->shard, count, &first, &end, err));
     s.centres = end - first;
     GEODEC_NEW(s.index, s.centres);
     memcpy(s.index, centre + first, (size_t)s.centres * sizeof *centre);
-    GEODEC_TRY(fit_all(&p, s.centres, s.index, s.k, 1, &s.k, &s.at, &s.without, pool, hooks, err));
+    GEODEC_TRY(fit_all(&p, s.centres, s.index, s.k, &s.at, &s.without, pool, hooks, err));
     GEODEC_TRY(geodec__second_form_pool(s.centres, sizeof *s.at / sizeof(double), &s.at->scalar, &s.at->offset,
                                         s.groups, s.without, &s.pool, err));
     const double radius2 = radius_at(s.k, s.rungs, s.rung);
-    s.bias = line.slope * radius2;
-    s.bias_se = line.slope_se * radius2;
+    s.bias = slope * radius2;
     GEODEC_TRY(geodec__second_form_noise(s.centres, sizeof *s.at / sizeof(double), &s.at->noise, &s.noise, err));
     if (o->control) GEODEC_TRY(control(&p, o, pool, hooks, &s, err));
     *out = s;

@@ -4,10 +4,12 @@
  * form and noise; the Gauss equation gives the curvature of the induced metric. This is the curvature of the set. That
  * of geodec-riemann is the curvature of a metric fitted to the density of the points.
  *
- * The number of neighbours is the rung of a ladder with the least error at a point: the standard error there, and the
- * bias, squared and added. The bias is the slope of the medians against radius^2 where it is above two of its standard
- * errors; that of a fit is of the order radius^2, with radius ~ N^(-1/n), and its standard error falls with the number
- * of neighbours.
+ * The number of neighbours is the rung of a ladder with the least error at a point: the squared standard error there,
+ * and the squared bias, which is a slope times radius^2. The slope follows from the values of a centre on different
+ * rungs, which differ by more than their variance. Radius is of the order N^(-1/n). From the third rung on a rung has
+ * at most 1/24 of the points: where errors are as large as the radius, a ball around a point off the set leaves less
+ * room for them towards its rim, on one side more than on the other, which bends the fit; such a set is not resolved,
+ * and its curvature is to be compared with that of the control, not with zero.
  *
  * Standard errors are jackknives over `groups` groups of points, texts where there are enough of them, so that they
  * hold for states that depend on each other within a text (Efron and Stein, Ann. Statist. 9 (1981) 586): se^2 = (G - 1)
@@ -27,7 +29,7 @@
 #include "base/shard.h"
 #include "chain/cloud.h"
 
-enum { GEODEC_SECOND_FORM_RUNGS = 6 };
+enum { GEODEC_SECOND_FORM_RUNGS = 16 };
 
 typedef struct geodec_second_form_options {
     int64_t n;       /* dimension of the set; 0: that of the cloud (geodec_cloud_dimension) */
@@ -63,10 +65,10 @@ typedef struct geodec_second_form {
     double *without;               /* [Q][G] scalar curvature without group g */
     geodec_second_form_rung *rung; /* [L] */
     geodec_second_form_pool pool;
-    double bias, bias_se; /* slope of the ladder times the median radius^2 of the pilot; NaN with fewer than 3 rungs */
-    double noise;         /* root of the median variance of an error in one normal direction */
-    bool whole;           /* all coordinates of the states, not only the kept ones */
-    int64_t control_k;    /* of the control; 0 without */
+    double bias;       /* size of the bias at a centre, by the ladder */
+    double noise;      /* root of the median variance of an error in one normal direction */
+    bool whole;        /* all coordinates of the states, not only the kept ones */
+    int64_t control_k; /* of the control; 0 without */
     geodec_second_form_pool control;
 } geodec_second_form;
 
