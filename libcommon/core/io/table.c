@@ -78,18 +78,23 @@ done:
     return st;
 }
 
-geodec_status geodec_table_read_full(const char *path, int64_t n, const char *const *columns, const char *what,
-                                     geodec_table *out, geodec_err *err)
+geodec_status geodec_table_read_full(const char *path, int64_t n, const char *const *columns, const char *last,
+                                     const char *what, geodec_table *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_table t = {0};
     GEODEC_TRY(geodec_table_read(path, &t, err));
+    const bool more = last && t.columns == n + 1 && strcmp(t.cell[n], last) == 0;
     for (int64_t k = 0; k < n; k++)
-        if (t.columns != n || strcmp(t.cell[k], columns[k]) != 0)
+        if (t.columns != n + more || strcmp(t.cell[k], columns[k]) != 0)
             GEODEC_THROW(GEODEC_FORMAT, "%s: not the header of %s", path, what);
-    for (int64_t i = 0; i < t.rows * n; i++)
-        if (!t.cell[n + i] || !*t.cell[n + i])
-            GEODEC_THROW(GEODEC_FORMAT, "%s: line %lld has no %s", path, (long long)t.line[i / n], columns[i % n]);
+    for (int64_t i = 0; i < t.rows * t.columns; i++) {
+        const int64_t column = i % t.columns;
+        const char *cell = t.cell[t.columns + i];
+        if (!cell || !*cell)
+            GEODEC_THROW(GEODEC_FORMAT, "%s: line %lld has no %s", path, (long long)t.line[i / t.columns],
+                         column < n ? columns[column] : last);
+    }
     *out = t;
     t = (geodec_table){0};
 done:

@@ -20,9 +20,10 @@ typedef struct geodec_table {
 /* GEODEC_NOTFOUND; GEODEC_FORMAT: no header, a NUL byte, a row longer than the header; GEODEC_LIMIT: more than
  * GEODEC_TABLE_BYTES_MAX bytes or GEODEC_TABLE_COLUMNS_MAX columns. Free with geodec_table_free. */
 geodec_status geodec_table_read(const char *path, geodec_table *out, geodec_err *err) GEODEC_MUST_USE;
-/* A table with exactly these columns[n] and no empty cell. GEODEC_FORMAT if it differs; what: its name in messages. */
-geodec_status geodec_table_read_full(const char *path, int64_t n, const char *const *columns, const char *what,
-                                     geodec_table *out, geodec_err *err) GEODEC_MUST_USE;
+/* A table with exactly these columns[n], after which `last` may follow (NULL: none), and no empty cell. GEODEC_FORMAT
+ * if it differs; what: its name in messages. */
+geodec_status geodec_table_read_full(const char *path, int64_t n, const char *const *columns, const char *last,
+                                     const char *what, geodec_table *out, geodec_err *err) GEODEC_MUST_USE;
 void geodec_table_free(geodec_table *t);
 /* Column of that name, or -1. */
 int64_t geodec_table_column(const geodec_table *t, const char *name);

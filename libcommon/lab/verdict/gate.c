@@ -15,16 +15,9 @@ static const char *const gated_words[] = {"holds", "mixed", "refuted", "artefact
 geodec_status geodec_gate_rules(const char *path, int64_t n, const char *const *columns, const char *what,
                                 geodec_table *out, bool *gated, geodec_err *err)
 {
-    enum { MOST = 16 };
-    const char *all[MOST];
-    geodec_table t = {.rows = 0};
-    GEODEC_PASS(geodec_table_read(path, &t, err));
-    *gated = geodec_table_column(&t, "power") >= 0;
-    geodec_table_free(&t);
-    if (n >= MOST) GEODEC_FAIL(GEODEC_LIMIT, "%s: more than %d columns", path, MOST);
-    for (int64_t k = 0; k < n; k++) all[k] = columns[k];
-    all[n] = "power";
-    return geodec_table_read_full(path, n + *gated, all, what, out, err);
+    GEODEC_PASS(geodec_table_read_full(path, n, columns, "power", what, out, err));
+    *gated = out->columns > n;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_gate_finding(const char *cell, const char **out, geodec_err *err)
