@@ -142,9 +142,9 @@ plant() {
 
 @test "an effect of the stated least strength is found again" {
     data 300
-    plant dimension 3 5 0,0.5,1
+    plant dimension 4 10 0,0.5,1
     [ "$(awk -F'\t' 'NR > 1 && $2 == 0 {s += $7} END {print s}' "$tmp/trials.tsv")" -eq 0 ] # not without the effect
-    [ "$found" -ge 4 ]
+    [ "$found" -ge 6 ]
     # a world that the tools refuse is counted and not found
     sed 's/--forms 30/--forms 30000/' pipelines/power/findings.tsv > "$tmp/findings.tsv"
     ONLY=dimension SEEDS=1 STRENGTHS=1 pipelines/power/trials quick "$bin" "$tmp/findings.tsv" "$tmp/cloud.h5" "$tmp/cloud.h5" "$tmp/s" "$tmp/cloud.h5" > "$tmp/bad.tsv" 2> "$tmp/why"
