@@ -6,23 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-geodec_status geodec__cloud_window(geodec__cloud_run *b, int64_t n, int64_t d, const double *x, const int32_t *text,
-                                   const int32_t *position, geodec_cloud_summary *s, geodec_err *err)
-{
-    geodec_theiler_window w;
-    const geodec_status st = geodec_theiler_find(n, d, x, text, position, b->o->theiler, b->pool, b->hooks, &w, err);
-    if (st != GEODEC_SCARCE) GEODEC_PASS(st);
-    if (st == GEODEC_SCARCE) geodec_err_clear(err); /* TwoNN will say so */
-    GEODEC_PASS(geodec_theiler_divide(n, text, position, w.window, &b->parts, err));
-    s->theiler_window = w.window;
-    s->theiler_parts = b->parts.parts;
-    s->time_near = w.near;
-    s->time_chance = w.chance;
-    if (b->o->theiler < 0 && w.window > 1) s->doubt |= GEODEC_CLOUD_DOUBT_TIME;
-    if (w.remain) s->doubt |= GEODEC_CLOUD_DOUBT_REMAINS;
-    return GEODEC_OK;
-}
-
 /* The status of an estimate that need not exist: not measured is NaN, and the counts. */
 static geodec_status accept(geodec_status st, geodec_err *err)
 {
@@ -31,6 +14,22 @@ static geodec_status accept(geodec_status st, geodec_err *err)
         return GEODEC_OK;
     }
     return st;
+}
+
+geodec_status geodec__cloud_window(geodec__cloud_run *b, int64_t n, int64_t d, const double *x, const int32_t *text,
+                                   const int32_t *position, geodec_cloud_summary *s, geodec_err *err)
+{
+    geodec_theiler_window w;
+    GEODEC_PASS(/* where it is not measured, TwoNN will say so */
+                accept(geodec_theiler_find(n, d, x, text, position, b->o->theiler, b->pool, b->hooks, &w, err), err));
+    GEODEC_PASS(geodec_theiler_divide(n, text, position, w.window, &b->parts, err));
+    s->theiler_window = w.window;
+    s->theiler_parts = b->parts.parts;
+    s->time_near = w.near;
+    s->time_chance = w.chance;
+    if (b->o->theiler < 0 && w.window > 1) s->doubt |= GEODEC_CLOUD_DOUBT_TIME;
+    if (w.remain) s->doubt |= GEODEC_CLOUD_DOUBT_REMAINS;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__cloud_twonn(const geodec__cloud_run *b, int64_t d, const double *x, const char *stream, bool kept,

@@ -37,13 +37,13 @@ typedef struct points {
     uint8_t *group; /* [count] */
 } points;
 
-/* Fits at some centres with k neighbours, from lists of the nearest `listed` points, the centre among them. */
+/* Fits at some centres with k neighbours, from lists of the nearest k + 1 points, the centre among them. */
 typedef struct fits {
     const points *p;
-    int64_t k, listed;
+    int64_t k;
     const int32_t *centre;
-    const int32_t *near; /* [centres][listed] */
-    const double *dist2; /* [centres][listed] */
+    const int32_t *near; /* [centres][k + 1] */
+    const double *dist2; /* [centres][k + 1] */
     geodec_second_form_centre *at;
     double *without; /* [centres][groups] */
 } fits;
@@ -53,9 +53,13 @@ static geodec_status scalar_of(geodec_quadratic *q, int64_t count, const double 
                                const double *share, const double *start, double *scalar, geodec_err *err)
 {
     const geodec_status st = geodec_quadratic_fit(q, count, z, zero, radius, share, start, err);
-    if (st != GEODEC_SCARCE) GEODEC_PASS(st);
-    if (st == GEODEC_SCARCE) geodec_err_clear(err);
-    *scalar = st == GEODEC_SCARCE ? NAN : geodec_quadratic_curvature_of(q, NULL).scalar;
+    *scalar = NAN;
+    if (st == GEODEC_SCARCE) {
+        geodec_err_clear(err);
+        return GEODEC_OK;
+    }
+    GEODEC_PASS(st);
+    *scalar = geodec_quadratic_curvature_of(q, NULL).scalar;
     return GEODEC_OK;
 }
 
@@ -72,14 +76,14 @@ static geodec_status fit_centre(void *ctx, int64_t task, geodec_err *err)
     geodec_status st = GEODEC_OK;
     const fits *f = ctx;
     const points *p = f->p;
-    const int32_t *near = f->near + task * f->listed;
+    const int32_t *near = f->near + task * (f->k + 1);
     geodec_second_form_centre *at = f->at + task;
     double *without = f->without + task * p->groups, *y = NULL, *z = NULL, *basis = NULL, *share = NULL, *start = NULL;
     geodec_quadratic q = {0};
     double *zero = NULL;
     int64_t rank;
     const int64_t room = geodec__min(f->k, p->d);
-    const double radius = sqrt(f->dist2[task * f->listed + f->k]);
+    const double radius = sqrt(f->dist2[task * (f->k + 1) + f->k]);
     *at = (geodec_second_form_centre){NAN, NAN, NAN, NAN, NAN, NAN, radius, NAN, NAN};
     for (int64_t g = 0; g < p->groups; g++) without[g] = NAN;
     if (!(radius > 0)) return GEODEC_OK;
@@ -184,15 +188,15 @@ static geodec_status fit_all(const points *p, int64_t centres, const int32_t *ce
     geodec_status st = GEODEC_OK;
     double *y = NULL, *dist2 = NULL;
     int32_t *near = NULL;
-    fits f = {.p = p, .k = k, .listed = k + 1, .centre = centre};
+    fits f = {.p = p, .k = k, .centre = centre};
     GEODEC_NEW(y, centres * p->d);
-    GEODEC_NEW(near, centres * f.listed);
-    GEODEC_NEW(dist2, centres * f.listed);
+    GEODEC_NEW(near, centres * (k + 1));
+    GEODEC_NEW(dist2, centres * (k + 1));
     GEODEC_NEW(*at, centres);
     GEODEC_NEW(*without, centres * p->groups);
     for (int64_t c = 0; c < centres; c++) memcpy(y + c * p->d, p->x + centre[c] * p->d, (size_t)p->d * sizeof *y);
     if (centres > 0)
-        GEODEC_TRY(geodec_knn_search(p->count, p->d, p->x, centres, y, f.listed, near, dist2, pool, hooks, err));
+        GEODEC_TRY(geodec_knn_search(p->count, p->d, p->x, centres, y, k + 1, near, dist2, pool, hooks, err));
     f.near = near;
     f.dist2 = dist2;
     f.at = *at;
@@ -288,7 +292,7 @@ static geodec_status climb(const points *p, int64_t centres, const int32_t *cent
 }
 
 /* The squared radius of the rung whose number of neighbours is nearest to k. */
-static double radius_at(int64_t k, int64_t count, const geodec_second_form_rung *rung)
+static double radius2_at(int64_t k, int64_t count, const geodec_second_form_rung *rung)
 {
     int64_t best = 0;
     for (int64_t r = 1; r < count; r++)
@@ -335,28 +339,27 @@ static int64_t pilot_of(int64_t count, const int32_t *centre, int32_t *pilot)
     return m;
 }
 
-static geodec_status control(const points *p, const geodec_second_form_options *o, geodec_pool *pool,
-                             const geodec_hooks *hooks, geodec_second_form *out, geodec_err *err)
+/* The same at the same numbers of points in noise, whatever the slice of the centres. */
+static geodec_status control(const points *p, const geodec_second_form_options *o, int64_t count, const int32_t *centre,
+                             geodec_pool *pool, const geodec_hooks *hooks, geodec_second_form *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     points noise = *p;
     geodec_second_form_rung rung[RUNGS];
     geodec_second_form_centre *at = NULL;
-    int32_t *centre = NULL, pilot[PILOT];
-    double *x = NULL, *without = NULL;
-    double slope;
-    int64_t count, rungs_of;
+    int32_t pilot[PILOT];
+    double *x = NULL, *without = NULL, slope;
+    int64_t rungs_of;
     GEODEC_NEW(x, p->count * p->d);
     GEODEC_TRY(geodec__metric_control_points(p->count, p->d, p->x, o->seed, pool, x, err));
     noise.x = x;
-    GEODEC_TRY(choose_centres(o, p->count, &count, &centre, err));
     GEODEC_TRY(climb(&noise, pilot_of(count, centre, pilot), pilot, o->k, rung, &rungs_of, &out->control_k, &slope,
                      pool, hooks, err));
     GEODEC_TRY(fit_all(&noise, count, centre, out->control_k, &at, &without, pool, hooks, err));
     GEODEC_TRY(geodec__second_form_pool(count, sizeof *at / sizeof(double), &at->scalar, &at->offset, p->groups,
                                         without, &out->control, err));
 done:
-    GEODEC_FREE(x, at, without, centre);
+    GEODEC_FREE(x, at, without);
     return st;
 }
 
@@ -390,10 +393,9 @@ geodec_status geodec_second_form_compute(const geodec_cloud *cloud, int64_t d, c
     GEODEC_TRY(fit_all(&p, s.centres, s.index, s.k, &s.at, &s.without, pool, hooks, err));
     GEODEC_TRY(geodec__second_form_pool(s.centres, sizeof *s.at / sizeof(double), &s.at->scalar, &s.at->offset,
                                         s.groups, s.without, &s.pool, err));
-    const double radius2 = radius_at(s.k, s.rungs, s.rung);
-    s.bias = slope * radius2;
+    s.bias = slope * radius2_at(s.k, s.rungs, s.rung);
     GEODEC_TRY(geodec__second_form_noise(s.centres, sizeof *s.at / sizeof(double), &s.at->noise, &s.noise, err));
-    if (o->control) GEODEC_TRY(control(&p, o, pool, hooks, &s, err));
+    if (o->control) GEODEC_TRY(control(&p, o, count, centre, pool, hooks, &s, err));
     *out = s;
 done:
     GEODEC_FREE(p.group, centre);
