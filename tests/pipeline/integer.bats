@@ -72,6 +72,13 @@ near() { awk "BEGIN {d = $1 - $2; exit !(d < $3 && d > -$3)}" || { echo "$1, not
     [[ "$output" == *"no model could be measured" ]]
 }
 
+@test "a model whose copies in float32 are larger than half of the memory is not measured" {
+    printf 'MemTotal: 1000 kB\n' > "$BATS_TEST_TMPDIR/meminfo"
+    MEMINFO=$BATS_TEST_TMPDIR/meminfo run pipelines/lab/integer/measure shim "$bin" "$BATS_TEST_TMPDIR/s" data/model/geodec-stories-f16.gguf README.md
+    [ "$status" -eq 5 ]
+    [[ "${lines[-1]}" =~ 'no model could be measured: 2 copies of geodec-stories-f16 in float32 need '[0-9]+' MB, and half of '.*' is 0 MB' ]]
+}
+
 @test "the perplexity comes nearer to the exact pass with more bits" {
     [ "$(sed 1d "$t/bits.tsv" | wc -l)" -eq 6 ]
     [ "$(sed 1d "$t/bits.tsv" | cut -f 5,6 | sort -u | wc -l)" -eq 1 ]
