@@ -13,6 +13,7 @@
 
 static const char *output = "coverage.h5", *shares, *threshold = "distance", *activations, *shard, *joined;
 static int64_t dim, points = 1000, k, nulls = 10;
+static double noise = -1;
 static bool sweep;
 static geodec_coverage_options opt;
 
@@ -35,6 +36,8 @@ static const cli_option options[] = {
     OPT_I64("queries", 0, &opt.queries, 1, 1e9, "N", "largest number of held-out points of a split"),
     OPT_I64("nulls", 0, &nulls, 0, 60, "N",
             "clouds of each null model: Gaussian, and phase-randomised along the text or shuffled by coordinate"),
+    OPT_F64("noise", 0, &noise, -1, DBL_MAX, "X",
+            "standard deviation of an error in each coordinate (-1: from the variance that the coordinates leave out)"),
     CLI_SWEEP_OPTIONS(shard, joined, "splits"),
 };
 
@@ -48,7 +51,8 @@ static const cli_tool tool = {
         "Cover is measured in the first --dim coordinates of the cloud, not of the states.\n"
         "Every figure comes with the closed form 1 - C(N-1-k,c)/C(N-1,c), the leaky design that reproduces it, and\n"
         "two nulls with z-scores: Gaussian clouds, and clouds with random Fourier phases along the text (or with\n"
-        "shuffled coordinates if the points have no order).",
+        "shuffled coordinates if the points have no order). `twin` says what a hit means at the noise of the points:\n"
+        "the share that would be hits if every state had been measured before, with that noise.",
     .examples = "  geodec-coverage --sweep -o coverage.h5 cloud.h5",
     CLI_TAKES(options, 1, 1),
     .plans = true,
@@ -95,6 +99,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     opt.nulls = nulls;
     opt.second = geodec_surrogate_for(cloud.points, cloud.sequence);
     opt.seed = c->seed;
+    opt.noise = noise < 0 ? geodec_cloud_noise(&cloud) : noise;
     if (activations) {
         GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, activations, &states, err));
     }

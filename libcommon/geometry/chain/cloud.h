@@ -20,4 +20,8 @@ extern const geodec_kind geodec_cloud_kind;
  * mean and eigenvalues stay those of the whole. */
 void geodec_cloud_thin(geodec_cloud *c, int64_t count, uint64_t seed);
 
+/* Standard deviation of an error in one direction of the states, estimated from above: the root of the mean variance of
+ * the directions that the K coordinates leave out; of the last direction if they leave out none. */
+double geodec_cloud_noise(const geodec_cloud *c);
+
 #endif

@@ -240,6 +240,14 @@ void geodec_cloud_thin(geodec_cloud *c, int64_t count, uint64_t seed)
     c->points = count;
 }
 
+double geodec_cloud_noise(const geodec_cloud *c)
+{
+    double left = 0;
+    if (c->k >= c->d) return sqrt(c->d <= c->values ? fmax(0, c->eigenvalue[c->d - 1]) : 0);
+    for (int64_t i = c->k; i < c->values; i++) left += fmax(0, c->eigenvalue[i]);
+    return sqrt(left / (double)(c->d - c->k));
+}
+
 int64_t geodec_cloud_dimension(const geodec_cloud *c)
 {
     enum { LEAST = 2, MOST = 12 };

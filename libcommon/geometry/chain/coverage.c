@@ -46,9 +46,22 @@ typedef struct split {
     const double *query;     /* [queries][n] */
     const geodec_rbf *field; /* of the metric, or NULL: */
     const double *metric;    /* [queries][n][n] */
-    double *distance;        /* [queries] to the g-nearest cached point */
-    uint8_t *agrees;         /* [queries] the nearest cached point in Euclidean distance is also the g-nearest */
+    const int64_t *order;    /* [queries] numbers of the held-out points, which name their random streams */
+    double noise;            /* standard deviation of an error in each coordinate */
+    uint64_t seed;
+    double *distance; /* [queries] to the g-nearest cached point */
+    double *twin;     /* [queries] to a second measurement of the same state */
+    uint8_t *agrees;  /* [queries] the nearest cached point in Euclidean distance is also the g-nearest */
 } split;
+
+/* Length under g of the difference between two measurements of a state: both have an error. */
+static double twin_distance(const split *s, int64_t i, const double *g)
+{
+    geodec_rng r = geodec_rng_stream(s->seed, geodec_rng_id("coverage twin", (uint64_t)s->order[i]));
+    double v[GEODEC_SPACE_DIM_MAX];
+    for (int64_t k = 0; k < s->n; k++) v[k] = sqrt(2) * s->noise * geodec_rng_normal(&r);
+    return sqrt(fmax(geodec__norm2(s->n, g, v), 0));
+}
 
 static geodec_status query_task(void *ctx, int64_t i, geodec_err *err)
 {
@@ -73,6 +86,7 @@ static geodec_status query_task(void *ctx, int64_t i, geodec_err *err)
         if (e2 < best_euclid) best_euclid = e2, at_euclid = c;
     }
     s->distance[i] = sqrt(fmax(best, 0));
+    s->twin[i] = twin_distance(s, i, g);
     s->agrees[i] = at == at_euclid;
 done:
     geodec_mem_free(g);
@@ -87,9 +101,19 @@ typedef struct world {
     const geodec_hooks *hooks;
 } world;
 
+/* What a split measures. */
+static int64_t columns(const geodec_coverage_options *o) { return 2 * o->n_eps + 3; }
+
+static double share_within(int64_t count, const double *distance, double eps)
+{
+    int64_t hits = 0;
+    for (int64_t i = 0; i < count; i++) hits += distance[i] <= eps;
+    return (double)hits / (double)count;
+}
+
 /* One split of the points in the order [points]: the first `cached` are the cache, the next ones are queries. leaky:
- * the metric of every point, or NULL. row [E + 2]: the share within each eps, the mean distance, and the share where
- * the Euclidean and the g-nearest cached point agree. */
+ * the metric of every point, or NULL. row [columns]: the share within each eps, the mean distance, the share where
+ * the Euclidean and the g-nearest cached point agree; then share and mean distance of the twins. */
 static geodec_status run_split(const world *w, const int64_t *order, int64_t cached, const geodec_metric *leaky,
                                double *row, geodec_err *err)
 {
@@ -99,12 +123,12 @@ static geodec_status run_split(const world *w, const int64_t *order, int64_t cac
     geodec_metric m = {0};
     geodec_metric_options o = w->o->metric;
     geodec_rbf *field = NULL;
-    double *block = NULL, *metric = NULL, sum = 0;
+    double *block = NULL, *metric = NULL;
     uint8_t *agrees = NULL;
     int64_t agree = 0;
-    GEODEC_NEW(block, (cached + queries) * n + queries);
+    GEODEC_NEW(block, (cached + queries) * n + 2 * queries);
     GEODEC_NEW(agrees, queries);
-    double *query = block + cached * n, *distance = query + queries * n;
+    double *query = block + cached * n, *distance = query + queries * n, *twin = distance + queries;
     for (int64_t i = 0; i < cached + queries; i++)
         memcpy(block + i * n, w->x + order[i] * n, (size_t)n * sizeof *block);
     if (leaky) {
@@ -116,19 +140,27 @@ static geodec_status run_split(const world *w, const int64_t *order, int64_t cac
         GEODEC_TRY(geodec_metric_fit(cached, n, block, &o, w->pool, NULL, &m, err));
         GEODEC_TRY(geodec_metric_field(&m, &field, err));
     }
-    split s = {n, cached, block, query, field, metric, distance, agrees};
+    split s = {.n = n,
+               .cached = cached,
+               .cache = block,
+               .query = query,
+               .field = field,
+               .metric = metric,
+               .order = order + cached,
+               .noise = w->o->noise,
+               .seed = w->o->seed,
+               .distance = distance,
+               .twin = twin,
+               .agrees = agrees};
     GEODEC_TRY(geodec__tasks_run(w->pool, NULL, "held-out points", queries, query_task, &s, err));
+    for (int64_t i = 0; i < queries; i++) agree += agrees[i];
     for (int64_t e = 0; e < E; e++) {
-        int64_t hits = 0;
-        for (int64_t i = 0; i < queries; i++) hits += distance[i] <= w->o->eps[e];
-        row[e] = (double)hits / (double)queries;
+        row[e] = share_within(queries, distance, w->o->eps[e]);
+        row[E + 2 + e] = share_within(queries, twin, w->o->eps[e]);
     }
-    for (int64_t i = 0; i < queries; i++) {
-        sum += distance[i];
-        agree += agrees[i];
-    }
-    row[E] = sum / (double)queries;
+    row[E] = geodec_stats_mean(queries, distance);
     row[E + 1] = (double)agree / (double)queries;
+    row[2 * E + 2] = geodec_stats_mean(queries, twin);
 done:
     geodec_metric_clear(&m);
     geodec_rbf_destroy(field);
@@ -142,6 +174,7 @@ done:
 typedef struct figures {
     double *hit, *hit_p10, *hit_p90; /* [S][E] */
     double *distance, *recall;       /* [S] */
+    double *twin, *twin_distance;    /* [S][E], [S] */
 } figures;
 
 /* The splits of one cloud, or of the clouds of one null. Each task is a split. */
@@ -151,7 +184,7 @@ typedef struct splits {
     uint64_t stream;       /* of the first cloud; separates the random streams of the clouds */
     const int64_t *cached; /* [S] */
     int64_t *order;        /* [points] */
-    double *result;        /* [tasks][E + 2] */
+    double *result;        /* [tasks][columns] */
     /* the leaky control: the metric of all points, fitted when the first split needs it */
     bool leaks;
     geodec_metric leaky;
@@ -166,7 +199,7 @@ typedef struct splits {
 static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
 {
     splits *p = ctx;
-    const int64_t S = p->w->o->n_shares, E = p->w->o->n_eps, cloud = task / (S * p->repeats),
+    const int64_t S = p->w->o->n_shares, cloud = task / (S * p->repeats),
                   split_of = task % (S * p->repeats);
     world w = *p->w;
     if (p->null) {
@@ -186,7 +219,7 @@ static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
                          geodec_rng_id("coverage split", (p->stream + (uint64_t)cloud) * 4096 + (uint64_t)split_of),
                          w.points, p->order);
     GEODEC_PASS(run_split(&w, p->order, p->cached[split_of / p->repeats], p->leaks ? &p->leaky : NULL,
-                          p->result + task * (E + 2), err));
+                          p->result + task * columns(w.o), err));
     return GEODEC_OK;
 }
 
@@ -196,10 +229,10 @@ static geodec_status run_splits(splits *p, int64_t clouds, const char *what, geo
 {
     geodec_status st = GEODEC_OK;
     const world *w = p->w;
-    const int64_t E = w->o->n_eps, tasks = clouds * w->o->n_shares * p->repeats;
+    const int64_t width = columns(w->o), tasks = clouds * w->o->n_shares * p->repeats;
     GEODEC_NEW(p->order, w->points);
-    GEODEC_NEW(p->result, tasks * (E + 2));
-    const geodec_sweep_result result = {p->result, 1, (E + 2) * (int64_t)sizeof *p->result};
+    GEODEC_NEW(p->result, tasks * width);
+    const geodec_sweep_result result = {p->result, 1, width * (int64_t)sizeof *p->result};
     GEODEC_TRY(geodec_sweep_run(w->o->sweep, NULL, w->hooks, what, tasks, 1, split_task, p, &result, 1, err));
 done:
     return st;
@@ -211,21 +244,23 @@ static void splits_clear(splits *p)
     GEODEC_FREE(p->order, p->result, p->x);
 }
 
-/* Means and percentiles over the splits of one cloud; result [S][repeats][E + 2]. */
+/* Means and percentiles over the splits of one cloud; result [S][repeats][columns]. */
 static geodec_status sum_up(const geodec_coverage_options *o, int64_t repeats, const double *result, figures *out,
                             geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t S = o->n_shares, E = o->n_eps;
+    const int64_t S = o->n_shares, E = o->n_eps, width = columns(o);
     double *column = NULL;
     GEODEC_NEW(column, repeats);
     for (int64_t s = 0; s < S; s++) {
-        const double *rows = result + s * repeats * (E + 2);
-        for (int64_t e = 0; e < E + 2; e++) {
-            for (int64_t r = 0; r < repeats; r++) column[r] = rows[r * (E + 2) + e];
+        const double *rows = result + s * repeats * width;
+        for (int64_t e = 0; e < width; e++) {
+            for (int64_t r = 0; r < repeats; r++) column[r] = rows[r * width + e];
             const double mean = geodec_stats_mean(repeats, column);
             if (e == E && out->distance) out->distance[s] = mean;
             if (e == E + 1 && out->recall) out->recall[s] = mean;
+            if (e > E + 1 && e < width - 1 && out->twin) out->twin[s * E + e - E - 2] = mean;
+            if (e == width - 1 && out->twin_distance) out->twin_distance[s] = mean;
             if (e >= E) continue;
             if (out->hit) out->hit[s * E + e] = mean;
             geodec_stats_sort(repeats, column);
@@ -282,7 +317,7 @@ static geodec_status run_null(const world *w, uint64_t stream, const int64_t *ca
     double *all = block, *distance = all + B * S * E;
     for (int64_t b = 0; b < B; b++) {
         figures f = {.hit = all + b * S * E, .distance = distance};
-        GEODEC_TRY(sum_up(w->o, p.repeats, p.result + b * S * p.repeats * (E + 2), &f, err));
+        GEODEC_TRY(sum_up(w->o, p.repeats, p.result + b * S * p.repeats * columns(w->o), &f, err));
         for (int64_t s = 0; s < S; s++) to->distance[s] += distance[s] / (double)B;
     }
     for (int64_t i = 0; i < S * E; i++) {
@@ -341,6 +376,7 @@ static geodec_status options_ok(const geodec_coverage_options *o, int64_t points
     for (int64_t i = 0; i < o->n_eps; i++)
         if (!(o->eps[i] > (i ? o->eps[i - 1] : 0)) || !isfinite(o->eps[i]))
             GEODEC_FAIL(GEODEC_RANGE, "distances must rise from above 0");
+    if (!(o->noise >= 0) || !isfinite(o->noise)) GEODEC_FAIL(GEODEC_RANGE, "a noise of %g", o->noise);
     return GEODEC_OK;
 }
 
@@ -380,7 +416,13 @@ static geodec_status run_size(const world *base, int64_t size, int64_t points, c
     int64_t *cached = c->cached + size * S;
     for (int64_t s = 0; s < S; s++) c->closed_form[size * S + s] = geodec_coverage_closed_form(N, w.k, cached[s]);
     const int64_t at = size * S, at_eps = at * E;
-    figures f = {c->hit + at_eps, c->hit_p10 + at_eps, c->hit_p90 + at_eps, c->distance + at, c->recall + at};
+    figures f = {.hit = c->hit + at_eps,
+                 .hit_p10 = c->hit_p10 + at_eps,
+                 .hit_p90 = c->hit_p90 + at_eps,
+                 .distance = c->distance + at,
+                 .recall = c->recall + at,
+                 .twin = c->twin + at_eps,
+                 .twin_distance = c->twin_distance + at};
     figures leaked = {.hit = c->leaky + at_eps, .distance = c->leaky_distance + at};
     const uint64_t stream = (uint64_t)size;
     GEODEC_TRY(run_cloud(&w, stream * 64, cached, false, "coverage", &f, err));
@@ -401,7 +443,7 @@ geodec_status geodec_coverage_compute(int64_t points, int64_t n, const double *p
                                       geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_coverage c = {.n = n, .repeats = o->repeats, .nulls = o->nulls, .second = o->second};
+    geodec_coverage c = {.n = n, .repeats = o->repeats, .nulls = o->nulls, .noise = o->noise, .second = o->second};
     world w = {.n = n, .o = o, .pool = pool, .hooks = hooks};
     int64_t smallest = INT64_MAX;
     GEODEC_TRY(options_ok(o, points, n, err));
@@ -475,6 +517,12 @@ static const geodec_field fields[] = {
     {"/trend_se", GEODEC_F64, "S", 0, "1", "its standard error about the line; 0 with fewer than 3 sizes", 1,
      AT(trend_se)},
     {"/null_trend", GEODEC_F64, "S", 0, "1", "control: the same slope on Gaussian clouds", 1, AT(null_trend)},
+    {"/twin", GEODEC_F64, "L,S,E", 0, "1",
+     "control: share of held-out points whose state, measured a second time with the noise of the attribute, is within "
+     "eps: hits if every state had been seen before",
+     4, AT(twin)},
+    {"/twin_distance", GEODEC_F64, "L,S", 0, "1", "control: mean g-distance to the second measurement", 4,
+     AT(twin_distance)},
     /* not bound: geodec_coverage_task_write */
     {"/task/tolerance", GEODEC_F64, "7", GEODEC_FIELD_OPTIONAL, "rms step", "tolerances of the predicted next state",
      2},
@@ -502,6 +550,7 @@ static const geodec_attr attrs[] = {
     {"k", GEODEC_ATTR_I64, 0, "neighbours of the metric", IN(k)},
     {"repeats", GEODEC_ATTR_I64, 0, "random splits", IN(repeats)},
     {"nulls", GEODEC_ATTR_I64, 0, "clouds of each null", IN(nulls)},
+    {"noise", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "standard deviation of an error in each coordinate", IN(noise)},
 };
 
 static const geodec_extent extents[] = {{"L", IN(sizes)}, {"S", IN(shares)}, {"E", IN(n_eps)}};
@@ -509,7 +558,7 @@ static const geodec_extent extents[] = {{"L", IN(sizes)}, {"S", IN(shares)}, {"E
 const geodec_kind geodec_coverage_kind = {
     .name = "coverage",
     .major = 1,
-    .minor = 3,
+    .minor = 4,
     .tool = "geodec-coverage",
     .purpose = "how often new points find a cached one, against closed form and Gaussian clouds",
     GEODEC_TABLES(fields, attrs, extents),
@@ -538,10 +587,12 @@ void geodec_coverage_say(const geodec_hooks *hooks, const geodec_coverage *v)
         const int64_t i = (l * S + s) * E + at;
         geodec_hooks_log(hooks, GEODEC_LOG_INFO,
                          "%2.0f %% cached: mean g-distance %.3g (Gaussian %.3g); within %g: %.1f %% (Gaussian %.1f %%, "
-                         "z %.1f; %s %.1f %%, z %.1f; leaky %.1f %%, closed form %.1f %%)",
+                         "z %.1f; %s %.1f %%, z %.1f; leaky %.1f %%, closed form %.1f %%; the same state measured "
+                         "twice %.1f %%)",
                          100 * v->share[s], v->distance[l * S + s], v->null_distance[l * S + s], v->eps[at],
                          100 * v->hit[i], 100 * v->null_mean[i], v->z[i], geodec_surrogate_name(v->second),
-                         100 * v->second_mean[i], v->second_z[i], 100 * v->leaky[i], 100 * v->closed_form[l * S + s]);
+                         100 * v->second_mean[i], v->second_z[i], 100 * v->leaky[i], 100 * v->closed_form[l * S + s],
+                         100 * v->twin[i]);
         if (v->sizes > 1)
             geodec_hooks_log(hooks, GEODEC_LOG_INFO, "             distance = a N^%.3f (Gaussian N^%.3f)", v->trend[s],
                              v->null_trend[s]);

@@ -13,6 +13,10 @@
  *                the z-score of the measured figure. Gaussian ones keep only the covariance. The second null keeps the
  *                correlations along the text (phase) or, without an order, each coordinate's values (shuffle).
  *
+ *   twin         what a hit means at the noise of the points: the share of held-out points that have a second
+ *                measurement of the same state within eps. Where it is small, eps is below the noise, and no state is
+ *                found again; where hits are as many, eps cannot tell the same state from its neighbours
+ *
  * Over several sizes N the mean distance is fitted as distance = a N^trend: in a metric that follows the density the
  * trend is 0, so more data do not bring points closer.
  *
@@ -42,7 +46,8 @@ typedef struct geodec_coverage_options {
     int64_t nulls;                   /* clouds of each null; default 10, 0 = none */
     geodec_surrogate second;         /* the second null; default shuffle */
     int64_t null_repeats;            /* splits of each; default 2 */
-    geodec_metric_options metric;    /* k = 0: max(2n, 16), lowered to the smallest cache - 1 */
+    double noise; /* standard deviation of an error in each coordinate (geodec_cloud_noise); default 0 */
+    geodec_metric_options metric; /* k = 0: max(2n, 16), lowered to the smallest cache - 1 */
     uint64_t seed;
     geodec_sweep *sweep; /* runs the splits in slices, which are not summarised; NULL: all at once */
 } geodec_coverage_options;
@@ -61,9 +66,11 @@ typedef struct geodec_coverage {
     double *null_mean, *null_sd, *z; /* [L][S][E]; z with the larger of null_sd and one query; 0 below 2 clouds */
     double *null_distance;           /* [L][S] */
     double *second_mean, *second_sd, *second_z, *second_distance; /* the same for the second null */
+    double *twin, *twin_distance; /* [L][S][E], [L][S]; 0 without noise: distance 0, all within eps */
     double *trend, *null_trend; /* [S] slope of ln distance over ln N; 0 with fewer than 2 sizes */
     double *trend_se;           /* [S] standard error about the line; 0 with fewer than 3 sizes */
     int64_t repeats, nulls;
+    double noise;
     geodec_surrogate second;
 } geodec_coverage;
 

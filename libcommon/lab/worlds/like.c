@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/vec_internal.h"
+#include "chain/cloud.h"
 #include "lab/worlds/worlds_internal.h"
 
 geodec_world_like_options geodec_world_like_defaults(void)
@@ -51,18 +52,15 @@ static double mean_step2(const geodec_cloud *c, int64_t m)
 static void divide(const geodec_cloud *c, const geodec_world_like_options *take, int64_t m, bool gaussian,
                    geodec_world_like *l)
 {
-    double kept = 0, s2;
+    const double noise = take->noise >= 0 ? take->noise : geodec_cloud_noise(c);
     for (int64_t i = 0; i < c->d; i++) {
         const double value = i < c->values ? fmax(0, c->eigenvalue[i]) : 0;
         l->spectrum[i] = value;
         l->total += value;
-        if (i < c->k) kept += value;
         if (i < m) l->span += value;
     }
-    s2 = c->d > c->k ? fmax(0, l->total - kept) / (double)(c->d - c->k) : l->spectrum[c->d - 1];
-    if (take->noise >= 0) s2 = take->noise * take->noise;
-    l->noise = gaussian ? 0 : sqrt(s2);
-    for (int64_t i = 0; i < (take->rest ? m : c->d) && !gaussian; i++) l->spectrum[i] = s2;
+    l->noise = gaussian ? 0 : noise;
+    for (int64_t i = 0; i < (take->rest ? m : c->d) && !gaussian; i++) l->spectrum[i] = noise * noise;
 }
 
 geodec_status geodec_world_like_cloud(const geodec_cloud *c, const geodec_world_like_options *take,

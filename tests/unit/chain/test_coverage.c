@@ -127,6 +127,41 @@ Test(coverage, clustered_points_differ_from_the_null)
     geodec_mem_free(x);
 }
 
+/* In two independent coordinates of unit variance, and a metric of all neighbours, two measurements of a state are at
+ * sqrt(2) noise times the length of two normal numbers: on average sqrt(pi) noise, and within eps with the probability
+ * 1 - exp(-eps^2 / (4 noise^2)). */
+Test(coverage, twins_are_as_far_apart_as_the_noise)
+{
+    const int64_t count = 800;
+    const double noise = 0.2;
+    geodec_rng r = geodec_rng_stream(5, geodec_rng_id("cloud", 0));
+    double *x = geodec_mem_new(count * 2, sizeof *x);
+    geodec_coverage c;
+    geodec_err err = {0};
+    geodec_coverage_options o = small();
+    for (int64_t i = 0; i < 2 * count; i++) x[i] = geodec_rng_normal(&r);
+    o.n_shares = 1;
+    o.share[0] = 0.5;
+    o.n_eps = 3;
+    memcpy(o.eps, (double[]){0.1, 0.3, 0.8}, 3 * sizeof(double));
+    o.queries = 400;
+    o.metric.k = 399;
+    for (int twice = 0; twice < 3; twice++) {
+        o.noise = twice * noise;
+        test_ok(geodec_coverage_compute(count, 2, x, &o, NULL, NULL, &c, &err), &err);
+        cr_expect_eq(c.noise, o.noise);
+        cr_expect_float_eq(c.twin_distance[0], sqrt(M_PI) * o.noise, 0.08 * o.noise, "%g", c.twin_distance[0]);
+        for (int e = 0; e < 3; e++) {
+            const double want = twice ? 1 - exp(-o.eps[e] * o.eps[e] / (4 * o.noise * o.noise)) : 1;
+            cr_expect_float_eq(c.twin[e], want, twice ? 0.04 : 0, "eps %g: %g, %g", o.eps[e], c.twin[e], want);
+        }
+        geodec_coverage_clear(&c);
+    }
+    o.noise = -1;
+    cr_expect_eq(geodec_coverage_compute(count, 2, x, &o, NULL, NULL, &c, &err), GEODEC_RANGE);
+    geodec_mem_free(x);
+}
+
 Test(coverage, refusals)
 {
     double *x = gaussian_cloud(64, 8, 1);
