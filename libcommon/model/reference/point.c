@@ -150,6 +150,16 @@ done:
     return st;
 }
 
+geodec_status geodec_reference_point_value(const geodec_reference_point *p, double *y, geodec_err *err)
+{
+    const int32_t last = last_block(p->r, p->to);
+    if (p->to > last)
+        GEODEC_PASS(geodec__reference_head(p->r, p->n_rows, p->y, y, err));
+    else
+        pick(p->row, p->n_rows, 0, p->n, p->r->model->config.d_model, 1, p->x + (last - p->from) * p->size, y);
+    return GEODEC_OK;
+}
+
 static geodec_status check_tangents(const geodec_reference_point *p, int64_t k, geodec_err *err)
 {
     if (k < 1) GEODEC_FAIL(GEODEC_RANGE, "%lld tangents", (long long)k);

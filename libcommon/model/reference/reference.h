@@ -131,6 +131,9 @@ geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from
                                          const double *x, int64_t first, const geodec_reference_rows *rows,
                                          geodec_reference_point **out, geodec_err *err) GEODEC_MUST_USE;
 void geodec_reference_point_destroy(geodec_reference_point *p); /* NULL ok */
+/* The value of F there, without another pass: y [n_rows][width(to)] of the selected rows, or of rows first .. n-1. Same
+ * bits as geodec_reference_run of these rows. */
+geodec_status geodec_reference_point_value(const geodec_reference_point *p, double *y, geodec_err *err) GEODEC_MUST_USE;
 
 /* Below, J = dF/dx at the point, m = n - first, out = rows->n, or m without. k >= 1 tangents, independent of each
  * other. dy [k][out][width(to)] = J dx, dx [k][m][d_model]. Errors: GEODEC_RANGE (k < 1), GEODEC_LIMIT (k n > 2^26),

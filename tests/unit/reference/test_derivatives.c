@@ -218,6 +218,23 @@ Test(reference_derivatives, suffixes_continue_the_pass)
                                          &(geodec_reference_rows){1, &last}, y, &err),
                     &err);
             cr_assert_lt(check_distance(v, y, f.logits + last * v), 1e-14);
+            /* the value at the point of a linearisation, and that of a boundary before the logits */
+            for (int32_t to = c->n_layer + 1; to >= c->n_layer && to > from; to--) {
+                const suffix s = {.r = f.r, .from = from, .to = to, .n = LENGTH, .first = 1};
+                const int64_t width = geodec_reference_width(f.r, to);
+                double *value = geodec_mem_new(LENGTH * width, sizeof *value),
+                       *all = geodec_mem_new(LENGTH * width, sizeof *all);
+                geodec_reference_point *p = linearise(&s, f.state + from * size);
+                test_ok(geodec_reference_point_value(p, value, &err), &err);
+                test_ok(geodec_reference_run(f.r, from, to, LENGTH, f.state + from * size, NULL, all, &err), &err);
+                if (to == c->n_layer)
+                    cr_assert(memcmp(value, all + width, (size_t)((LENGTH - 1) * width) * sizeof *all) == 0);
+                else /* a product of other shape */
+                    cr_assert_lt(check_distance((LENGTH - 1) * width, value, all + width), 1e-14);
+                geodec_reference_point_destroy(p);
+                geodec_mem_free(value);
+                geodec_mem_free(all);
+            }
         }
         geodec_mem_free(y);
         close_fixture(&f);
