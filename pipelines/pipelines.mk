@@ -8,7 +8,7 @@ tool = $(BIN)/geodec-$1 --force $(if $(V),,--quiet)
 run = @echo "  RUN   $(notdir $@)"; mkdir -p $(@D);
 
 # Pages and the figure of docs/results that are made from results: $(call result_page,NAME,TITLE,TABLES) in an experiment's fragment.
-RESULT_PAGES := kv-page projection-page attnres-page streaming-page integer-page perspective-page power-page second-form-page readme-figure
+RESULT_PAGES := kv-page projection-page attnres-page streaming-page integer-page perspective-page power-page second-form-page fisher-field-page readme-figure
 # Goals of the pipeline: these words, the names of the experiments, and files under results/ or R. Trainings have folders of their own, without its lock.
 PIPELINE_WORDS := results report plan geometry decoding figures claims notebooks power acceptance-page $(RESULT_PAGES) ablation $(notdir $(wildcard pipelines/lab/*))
 R_GIVEN := $(if $(findstring command,$(origin R)),$(R))

@@ -39,5 +39,11 @@ void geodec_geodesic_accel(int64_t n, const double *gamma, const double *v, doub
 geodec_status geodec_geodesic_at(const geodec_space *s, double rtol, const double *x0, const double *v0, int64_t n_out,
                                  const double *t, double *xs, double *vs, int64_t *reached,
                                  geodec_err *err) GEODEC_MUST_USE;
+/* geodec_logmap with geodesics by these options, of parameter length go->steps go->dl = 1; at most GEODEC_LOGMAP_STEPS
+ * steps. For spaces whose `path` is much faster than `at`: the adaptive integrator calls `at`. */
+enum { GEODEC_LOGMAP_STEPS = 64 };
+geodec_status geodec_logmap_by(const geodec_space *s, const geodec_geodesic_options *go, double tolerance, int rounds,
+                               const double *x, const double *y, double *w, bool *found,
+                               geodec_err *err) GEODEC_MUST_USE;
 
 #endif

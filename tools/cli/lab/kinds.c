@@ -4,6 +4,7 @@
 #include "lab/consistency/consistency.h"
 #include "lab/density/density.h"
 #include "lab/divergence/divergence.h"
+#include "lab/fisher/cases.h"
 #include "lab/geodesicity/geodesicity.h"
 #include "lab/hjb/hjb.h"
 #include "lab/injectivity/injectivity.h"
@@ -58,6 +59,7 @@ const geodec_kind *const cli_lab_kinds[] = {
     &geodec_lookup_speed_kind,
     &geodec_key_codes_kind,
     &geodec_world_truth_kind,
+    &geodec_fisher_cases_kind,
     NULL,
 };
 /* clang-format on */
