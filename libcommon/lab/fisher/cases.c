@@ -31,6 +31,9 @@ void geodec_fisher_cases_clear(geodec_fisher_cases *s)
     s->n_starts = 0;
 }
 
+/* The logits of the families are of size 1 in z of size 1: an error of (1e-3)^4, and rounding of 1e-16 / 1e-3. */
+static const double family_step = 1e-3;
+
 geodec_status geodec_fisher_cases_families(geodec_fisher_cases *s, geodec_err *err)
 {
     enum { MOST = 8 };
@@ -40,11 +43,10 @@ geodec_status geodec_fisher_cases_families(geodec_fisher_cases *s, geodec_err *e
         geodec_fisher_map map;
         geodec_fisher_field f;
         geodec_fisher_curvature c;
-        double error;
         const int32_t n = k == GEODEC_FISHER_NORMAL ? 2 : s->n < MOST ? (int32_t)s->n : MOST;
         GEODEC_PASS(geodec_fisher_closed_map((geodec_fisher_closed)k, n, &map, err));
-        GEODEC_PASS(geodec_fisher_field_init(&f, &map, 1, err));
-        GEODEC_PASS(geodec_fisher_field_tune(&f, z, s->o.widest, s->o.rungs, &c, &error, err));
+        GEODEC_PASS(geodec_fisher_field_init(&f, &map, family_step, err));
+        GEODEC_PASS(geodec_fisher_field_curvature(&f, z, &c, err));
         s->family[k][0] = c.sectional;
         s->family[k][1] = geodec_fisher_closed_curvature[k];
     }

@@ -3,11 +3,15 @@ FISHER_FIELD_LAYERS ?= last
 FISHER_FIELD_MODELS = $(MODEL_FILE) $(wildcard $(SHARED)/models/stories260K-f32.gguf)
 $(R)/fisher-field.tsv: pipelines/lab/fisher-field/measure $(addprefix $(BIN)/geodec-,fisher-field export quantize train table) $(MODEL_FILE) $(TEXT_FILE) FORCE
 	@$< $(BIN) $(SEED) $(TEXT_FILE) $(FISHER_FIELD_LAYERS) $(w).d $(FISHER_FIELD_MODELS) > $(out)
+# Columns with four significant digits.
+fisher_field_short = $(foreach c,$1,$(comma) printf('%.4g'$(comma) $c) AS $c)
 $(R)/fisher-field-curvature.tsv: $(R)/fisher-field.tsv FORCE
-	@$(table) $< "SELECT model, chart, starts, texts, singular, sectional, low, high, condition, second, error, asymmetry, differences, inside, found, geodesic, chord, bound, tangents, points \
+	@$(table) $< "SELECT model, chart, starts, texts, singular \
+	  $(call fisher_field_short,sectional low high condition second error asymmetry differences inside), found $(call fisher_field_short,geodesic chord bound tangents points) \
 	  FROM t WHERE predictor = 'stay'" > $(out)
 $(R)/fisher-field-continuation.tsv: $(R)/fisher-field.tsv FORCE
-	@$(table) $< "SELECT model, chart, predictor, counted, miss, miss_low AS low, miss_high AS high, to_line, to_line_low, to_line_high, planted, planted_line, planted_geodesic FROM t" > $(out)
+	@$(table) $< "SELECT model, chart, predictor, counted \
+	  $(call fisher_field_short,miss miss_low miss_high to_line to_line_low to_line_high), planted $(call fisher_field_short,planted_line planted_geodesic) FROM t" > $(out)
 .PHONY: fisher-field
 fisher-field: $(R)/fisher-field-curvature.tsv $(R)/fisher-field-continuation.tsv
 	@cat $^
