@@ -199,8 +199,7 @@ typedef struct splits {
 static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
 {
     splits *p = ctx;
-    const int64_t S = p->w->o->n_shares, cloud = task / (S * p->repeats),
-                  split_of = task % (S * p->repeats);
+    const int64_t S = p->w->o->n_shares, cloud = task / (S * p->repeats), split_of = task % (S * p->repeats);
     world w = *p->w;
     if (p->null) {
         /* a shuffle adds the column to its stream number, so the numbers of the clouds are hashes */

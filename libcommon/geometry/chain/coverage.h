@@ -67,8 +67,8 @@ typedef struct geodec_coverage {
     double *null_distance;           /* [L][S] */
     double *second_mean, *second_sd, *second_z, *second_distance; /* the same for the second null */
     double *twin, *twin_distance; /* [L][S][E], [L][S]; 0 without noise: distance 0, all within eps */
-    double *trend, *null_trend; /* [S] slope of ln distance over ln N; 0 with fewer than 2 sizes */
-    double *trend_se;           /* [S] standard error about the line; 0 with fewer than 3 sizes */
+    double *trend, *null_trend;   /* [S] slope of ln distance over ln N; 0 with fewer than 2 sizes */
+    double *trend_se;             /* [S] standard error about the line; 0 with fewer than 3 sizes */
     int64_t repeats, nulls;
     double noise;
     geodec_surrogate second;
