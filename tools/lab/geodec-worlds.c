@@ -13,7 +13,7 @@
 
 static const char *output = "activations.h5", *truth_path = "world.h5", *metric_path, *like_path, *set = "sphere",
                   *sampling = "independent", *null_of = "sphere";
-static int64_t dim, forms, family;
+static int64_t dim, forms, family, orbits;
 static double radius, step, noise = -1;
 static bool no_rest;
 static geodec_world_options opt;
@@ -57,8 +57,12 @@ static const cli_option options[] = {
     OPT_I64("text-length", 0, &opt.text_length, 1, 1e9, "N", "states of a text"),
     OPT_F64("step", 0, &step, 0, 1e300, "X", "arc length of a step (0: a tenth of the radius, or that of the data)"),
     OPT_F64("turn", 0, &opt.turn, 0, 1e6, "X", "walk: rate at which the direction changes, per step"),
-    OPT_F64("share", 0, &opt.share, 0, 1, "X",
-            "geodesic: share of the next step that is the geodesic continuation; 0: a random walk, the control"),
+    OPT_F64("share", 0, &opt.share, -1, 1, "X",
+            "geodesic: share of the next step that is the geodesic continuation; 0: a random walk, the control; below 0: "
+            "steps that turn back"),
+    OPT_F64("recur", 0, &opt.recur, 0, 1, "X",
+            "texts: share of them that follow one of --orbits trajectories, so that states recur; 0: the control"),
+    OPT_I64("orbits", 0, &orbits, 1, 1 << 30, "N", "trajectories that texts follow which recur"),
     OPT_F64("strength", 0, &opt.strength, 0, 1, "X",
             "strength of the curvature, the field, or the share of rows in families; 0: the control"),
     OPT_FILE("like", 0, &like_path, "CLOUD.h5",
@@ -109,6 +113,7 @@ static geodec_status settle(const cli *c, cli_stage *stage, geodec_world_like *l
     opt.sampling = (geodec_world_sampling)number_of(geodec_world_sampling_names, sampling);
     opt.seed = c->seed;
     opt.forms = (int32_t)forms;
+    opt.orbits = (int32_t)orbits;
     opt.family = (int32_t)(family < INT32_MAX ? family : INT32_MAX);
     if (dim > 0) opt.n = (int32_t)dim;
     if (radius > 0) opt.radius = radius;
@@ -194,6 +199,9 @@ static void say(const cli *c, const geodec_world_truth *t, bool shifted, int64_t
             "the geodesic %.4g (straight line %.4g)",
             (long long)t->steps.counted, t->steps.length, t->steps.share, t->steps.random, t->steps.error,
             t->steps.straight);
+    if (w->recurring > 0)
+        cli_say(c, "%lld of %lld texts follow one of %d trajectories", (long long)w->recurring, (long long)w->texts,
+                (int)w->orbits);
     if (w->turns > 0)
         cli_say(
             c, "%lld steps were turned back at the edge of the piece and are not counted: the others are a biased part",
@@ -235,4 +243,4 @@ done:
     return st;
 }
 
-CLI_MAIN((opt = geodec_world_defaults(), family = opt.family))
+CLI_MAIN((opt = geodec_world_defaults(), family = opt.family, orbits = opt.orbits))

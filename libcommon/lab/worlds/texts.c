@@ -87,6 +87,27 @@ static geodec_status step(const geodec_world_options *o, const geodec__world_sha
     return GEODEC_OK;
 }
 
+/* The orbit of text number t, or -1 for one of its own: text t recurs where floor(recur (t + 1)) > floor(recur t). */
+static int64_t orbit_of(const geodec_world_options *o, int64_t t)
+{
+    const double before = floor(o->recur * (double)t);
+    return floor(o->recur * (double)(t + 1)) > before ? (int64_t)before % o->orbits : -1;
+}
+
+/* At the start of the text of row i; for a text that recurs, at its first position on the orbit. */
+static geodec_status begin(const geodec_world_options *o, const geodec__world_shape *s, int64_t i, int64_t orbit,
+                           int32_t position, geodec_rng *r, state *at, geodec_err *err)
+{
+    double passed[PARAMETERS];
+    bool turned = false;
+    *r = geodec_rng_stream(o->seed, orbit < 0 ? geodec_rng_id("worlds text", (uint64_t)i)
+                                              : geodec_rng_id("worlds orbit", (uint64_t)orbit));
+    s->ops->draw(s, r, at->u);
+    GEODEC_PASS(isotropic(s, at->u, true, r, at->d, err));
+    for (int32_t k = 0; orbit >= 0 && k < position; k++) GEODEC_PASS(step(o, s, at, r, &turned, passed, err));
+    return GEODEC_OK;
+}
+
 void geodec__world_rows(const geodec_world_options *o, geodec_world *w)
 {
     for (int64_t i = 0; i < o->points; i++) {
@@ -101,6 +122,7 @@ geodec_status geodec__world_texts(const geodec_world_options *o, const geodec__w
                                   double *direction, double *vector, geodec_err *err)
 {
     const int64_t p = s->parameters;
+    int64_t text = 0;
     geodec_rng r = {0};
     state at = {0};
     double passed[PARAMETERS];
@@ -112,9 +134,9 @@ geodec_status geodec__world_texts(const geodec_world_options *o, const geodec__w
             r = geodec_rng_stream(o->seed, geodec_rng_id("worlds point", (uint64_t)i));
             s->ops->draw(s, &r, at.u);
         } else if (first) {
-            r = geodec_rng_stream(o->seed, geodec_rng_id("worlds text", (uint64_t)i));
-            s->ops->draw(s, &r, at.u);
-            GEODEC_PASS(isotropic(s, at.u, true, &r, at.d, err));
+            const int64_t orbit = orbit_of(o, text++);
+            w->recurring += orbit >= 0;
+            GEODEC_PASS_MSG(begin(o, s, i, orbit, w->position[i], &r, &at, err), "row %lld", (long long)i);
         } else {
             for (int32_t k = w->position[i - 1]; k < w->position[i]; k++)
                 GEODEC_PASS_MSG(step(o, s, &at, &r, &turned,

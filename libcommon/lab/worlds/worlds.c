@@ -27,6 +27,7 @@ geodec_world_options geodec_world_defaults(void)
                                   .step = 0.1,
                                   .turn = 0.1,
                                   .share = 1,
+                                  .orbits = 8,
                                   .strength = 1,
                                   .seed = 1};
 }
@@ -137,7 +138,9 @@ static geodec_status check(const geodec_world_options *o, geodec_err *err)
     if (o->text_length < 1) GEODEC_FAIL(GEODEC_RANGE, "texts of %lld rows", (long long)o->text_length);
     if (!(o->step > 0) || !isfinite(o->step)) GEODEC_FAIL(GEODEC_RANGE, "step %g", o->step);
     if (!(o->turn >= 0)) GEODEC_FAIL(GEODEC_RANGE, "rate of turning %g", o->turn);
-    if (!(o->share >= 0 && o->share <= 1)) GEODEC_FAIL(GEODEC_RANGE, "share %g", o->share);
+    if (!(o->recur >= 0 && o->recur <= 1)) GEODEC_FAIL(GEODEC_RANGE, "share %g of texts that recur", o->recur);
+    if (o->orbits < 1) GEODEC_FAIL(GEODEC_RANGE, "%d orbits", (int)o->orbits);
+    if (!(fabs(o->share) <= 1)) GEODEC_FAIL(GEODEC_RANGE, "share %g", o->share);
     if (!(o->strength >= 0 && o->strength <= 1)) GEODEC_FAIL(GEODEC_RANGE, "strength %g", o->strength);
     return check_texts(o, err);
 }
@@ -362,6 +365,8 @@ geodec_status geodec_world_make(const geodec_world_options *o, geodec_world *out
     w.step = o->step;
     w.turn = o->turn;
     w.share = o->share;
+    w.recur = o->recur;
+    w.orbits = o->orbits;
     w.strength = o->strength;
     w.seed = o->seed;
     if (has_geometry(o)) {

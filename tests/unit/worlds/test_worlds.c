@@ -379,10 +379,45 @@ Test(worlds, sampling_is_uniform_by_volume)
     geodec_world_clear(&w);
 }
 
+/* Texts that recur have the same state at the same position as the others of their orbit, to the last bit; the others of
+ * the world, and all at recur 0, have their own. */
+Test(worlds, texts_that_recur_share_their_states)
+{
+    enum { TEXTS = 8, LENGTH = 25, AMBIENT = 16 };
+    geodec_world_options o = geodec_world_defaults();
+    o.n = 3;
+    o.points = (int64_t)TEXTS * LENGTH;
+    o.text_length = LENGTH;
+    o.sampling = GEODEC_WORLD_WALK;
+    o.orbits = 2;
+    for (int k = 0; k < 3; k++) { /* recur 0.5: texts 1, 3, 5, 7, of the orbits 0, 1, 0, 1 */
+        o.recur = k / 2.0;
+        geodec_world w = made(&o);
+        cr_assert_eq(w.recurring, TEXTS * k / 2);
+        for (int64_t a = 0; a < TEXTS; a++)
+            for (int64_t b = 0; b < a; b++) {
+                const bool same = (k == 2 && (a - b) % 2 == 0) || (k == 1 && a % 2 && b % 2 && (a - b) % 4 == 0);
+                for (int64_t i = 0; i < LENGTH; i++) {
+                    const double *x = w.clean + (a * LENGTH + i) * AMBIENT, *y = w.clean + (b * LENGTH + i) * AMBIENT;
+                    cr_assert_eq(memcmp(x, y, AMBIENT * sizeof *x) == 0, same, "texts %d, %d at %d", (int)a, (int)b,
+                                 (int)i);
+                }
+            }
+        geodec_world_clear(&w);
+    }
+    geodec_err err = {0};
+    geodec_world w;
+    o.recur = 1.5;
+    cr_assert_eq(geodec_world_make(&o, &w, &err), GEODEC_RANGE);
+    o.recur = 1;
+    o.orbits = 0;
+    cr_assert_eq(geodec_world_make(&o, &w, &err), GEODEC_RANGE);
+}
+
 /* Steps have their length, and the continuation its share. */
 Test(worlds, texts_walk_along_geodesics)
 {
-    static const double shares[] = {0, 0.5, 1};
+    static const double shares[] = {0, 0.5, 1, -0.33};
     geodec_world_options o = geodec_world_defaults();
     geodec_err err = {0};
     double y[16];
@@ -390,7 +425,7 @@ Test(worlds, texts_walk_along_geodesics)
     o.points = 4000;
     o.step = 0.2;
     o.sampling = GEODEC_WORLD_GEODESIC;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         double along = 0, square = 0, most = 0;
         int64_t steps = 0;
         o.share = shares[k];
