@@ -6,8 +6,8 @@ POWER_FINDINGS := pipelines/power/findings.tsv
 POWER_POINTS ?= 500
 # Whole texts, for findings along them: the sample of cloud.h5 has few neighbouring positions.
 POWER_TOKENS ?= 2000
-POWER_TOOLS := $(addprefix $(BIN)/geodec-,power worlds cloud metric null riemann second-form coverage validity consistency geodesicity hjb verdict claims value)
-POWER_RULES := pipelines/report/headline.tsv $(wildcard $(LAB)/geodesicity/claims.tsv $(LAB)/hjb/claims.tsv)
+POWER_TOOLS := $(addprefix $(BIN)/geodec-,power worlds cloud metric null riemann second-form coverage validity consistency geodesicity hjb velocity blocks density library verdict claims value)
+POWER_RULES := pipelines/report/headline.tsv $(wildcard $(foreach l,geodesicity hjb velocity blocks density library,$(LAB)/$l/claims.tsv))
 $(P)/cloud.h5: $(BIN)/geodec-cloud $(R)/activations.h5 FORCE
 	@$(call tool,cloud) --seed $(SEED) --max-points $(POWER_POINTS) -o $(out) $(R)/activations.h5
 $(P)/texts-activations.h5: $(BIN)/geodec-export $(MODEL_FILE) $(TEXT_FILE) $(PLAN) FORCE
@@ -40,5 +40,5 @@ $(P)/claims.tsv: $(BIN)/geodec-claims $(CLAIM_ROWS) $(P)/full.tsv $(R)/geodesici
 $(P)/findings.tsv: pipelines/power/rows $(POWER_FINDINGS) $(P)/full.tsv $(P)/headline.tsv $(P)/claims.tsv pipelines/report/headline.tsv $(CLAIM_ROWS) FORCE
 	@$< $(POWER_FINDINGS) $(P)/full.tsv $(P)/headline.tsv $(P)/claims.tsv pipelines/report/headline.tsv $(CLAIM_ROWS) > $(out)
 $(P)/strengths.tsv: $(P)/full.tsv FORCE
-	@awk -F'\t' -v OFMT=%.3g 'BEGIN {OFS = "\t"} NR > 1 {for (i = 5; i <= NF; i++) if ($$i ~ /^-?[0-9]+\.[0-9]+/) $$i += 0} {NF = NF; print}' $(P)/full-levels.tsv > $(out)
+	@awk -F'\t' -v CONVFMT=%.3g 'BEGIN {OFS = "\t"} NR > 1 {for (i = 5; i <= NF; i++) if ($$i ~ /^-?[0-9]+\.[0-9]+/) $$i += 0} {NF = NF; print}' $(P)/full-levels.tsv > $(out)
 $(eval $(call result_page,power,Power of the geometric findings,$(P)/findings.tsv $(P)/strengths.tsv))

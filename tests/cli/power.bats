@@ -152,6 +152,12 @@ plant() {
     grep -q 'dimension of strength 1, seed 1: not measured: geodec-worlds: ' "$tmp/why"
 }
 
+@test "density: the exponent of a library is found on a surface, and not in noise" {
+    data 300
+    ONLY=density SEEDS=1 STRENGTHS=0,1 pipelines/power/trials full "$bin" pipelines/power/findings.tsv "$tmp/cloud.h5" "$tmp/cloud.h5" "$tmp/s" "$tmp/cloud.h5" > "$tmp/trials.tsv"
+    [ "$(cut -f 2,7 "$tmp/trials.tsv" | tail -n 2)" = $'0\t0\n1\t1' ]
+}
+
 # POWER_SEEDS=100 bats tests/cli/power.bats: half an hour
 @test "dimension and coverage: an effect of the stated least strength is found in 70 of 100 worlds" {
     [ -n "${POWER_SEEDS-}" ] || skip "takes half an hour: POWER_SEEDS=100"
