@@ -57,9 +57,10 @@ static const cli_option options[] = {
     OPT_I64("text-length", 0, &opt.text_length, 1, 1e9, "N", "states of a text"),
     OPT_F64("step", 0, &step, 0, 1e300, "X", "arc length of a step (0: a tenth of the radius, or that of the data)"),
     OPT_F64("turn", 0, &opt.turn, 0, 1e6, "X", "walk: rate at which the direction changes, per step"),
-    OPT_F64("share", 0, &opt.share, -1, 1, "X",
-            "geodesic: share of the next step that is the geodesic continuation; 0: a random walk, the control; below 0: "
-            "steps that turn back"),
+    OPT_F64(
+        "share", 0, &opt.share, -1, 1, "X",
+        "geodesic: share of the next step that is the geodesic continuation; 0: a random walk, the control; below 0: "
+        "steps that turn back"),
     OPT_F64("recur", 0, &opt.recur, 0, 1, "X",
             "texts: share of them that follow one of --orbits trajectories, so that states recur; 0: the control"),
     OPT_I64("orbits", 0, &orbits, 1, 1 << 30, "N", "trajectories that texts follow which recur"),

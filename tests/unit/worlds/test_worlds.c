@@ -379,8 +379,8 @@ Test(worlds, sampling_is_uniform_by_volume)
     geodec_world_clear(&w);
 }
 
-/* Texts that recur have the same state at the same position as the others of their orbit, to the last bit; the others of
- * the world, and all at recur 0, have their own. */
+/* Texts that recur have the same state at the same position as the others of their orbit, to the last bit; the others
+ * of the world, and all at recur 0, have their own. */
 Test(worlds, texts_that_recur_share_their_states)
 {
     enum { TEXTS = 8, LENGTH = 25, AMBIENT = 16 };
