@@ -42,10 +42,11 @@
  *                coefficient of the next step on the continuation is `share` and that part of its square share^2.
  *                share 1: exact geodesics. share 0: the control, an isotropic random walk. share < 0: steps that turn
  *                back, as those of states that scatter about a mean do: the mean cosine of two steps is the share,
- * where the set is flat over a step Texts that recur: a share `recur` of the texts (evenly spread, the last one among
- * them) follow one of `orbits` trajectories, by turns. Such a text has at each position, without noise, the state of
- * that position of its trajectory, so all texts of an orbit have it; the noise of a row is its own. recur 0: the
- * control, each text its own.
+ * where the set is flat over a step
+ *
+ * Texts that recur: a share `recur` of the texts (evenly spread) follow one of `orbits` trajectories, by turns. Such a
+ * text has at each position, without noise, the state of that position of its trajectory, so all texts of an orbit have
+ * it; the noise of a row is its own. recur 0: the control, each text its own.
  *
  * The start of a text is uniform by volume. On a set without an edge (a whole sphere, a torus) the points of all texts
  * stay uniform. At an edge a step that would leave the piece is made in a fresh isotropic direction; such rows are
