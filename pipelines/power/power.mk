@@ -6,8 +6,8 @@ POWER_FINDINGS := pipelines/power/findings.tsv
 POWER_POINTS ?= 500
 # Whole texts, for findings along them: the sample of cloud.h5 has few neighbouring positions.
 POWER_TOKENS ?= 2000
-POWER_TOOLS := $(addprefix $(BIN)/geodec-,power worlds cloud metric null riemann second-form coverage validity consistency geodesicity hjb velocity blocks density library verdict claims value)
-POWER_RULES := pipelines/report/headline.tsv $(wildcard $(foreach l,geodesicity hjb velocity blocks density library,$(LAB)/$l/claims.tsv))
+POWER_TOOLS := $(addprefix $(BIN)/geodec-,power worlds cloud metric null riemann second-form coverage validity consistency geodesicity hjb velocity density library verdict claims value)
+POWER_RULES := pipelines/report/headline.tsv $(wildcard $(foreach l,geodesicity hjb velocity density library,$(LAB)/$l/claims.tsv))
 $(P)/cloud.h5: $(BIN)/geodec-cloud $(R)/activations.h5 FORCE
 	@$(call tool,cloud) --seed $(SEED) --max-points $(POWER_POINTS) -o $(out) $(R)/activations.h5
 $(P)/texts-activations.h5: $(BIN)/geodec-export $(MODEL_FILE) $(TEXT_FILE) $(PLAN) FORCE
