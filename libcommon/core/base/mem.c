@@ -17,6 +17,19 @@ int geodec_mem_mul(int64_t a, int64_t b, int64_t *product)
     return 0;
 }
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+void geodec_mem_populate(void *p, int64_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)p + page - 1) / page * page,
+                    end = ((uintptr_t)p + (uintptr_t)bytes) / page * page;
+    if (begin < end) (void)madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
+}
+
+enum { SEVERAL_PAGES = 1 << 16 };
+
 void *geodec_mem_new(int64_t n, size_t size)
 {
     if (fail_countdown > 0 && --fail_countdown == 0) return NULL;
@@ -26,6 +39,7 @@ void *geodec_mem_new(int64_t n, size_t size)
     size_t rounded = (bytes + 63) & ~(size_t)63;
     if (!rounded) rounded = 64;
     void *p = aligned_alloc(64, rounded);
+    if (p && rounded >= SEVERAL_PAGES) geodec_mem_populate(p, (int64_t)rounded);
     if (p) memset(p, 0, rounded);
     return p;
 }

@@ -327,6 +327,7 @@ static geodec_status reserve(geodec_stream *s, geodec_err *err)
     s->memory = geodec_mem_map(s->memory_bytes);
     if (!s->memory)
         GEODEC_FAIL(GEODEC_NOMEM, "no memory for %d slots of %lld bytes", s->n_slots, (long long)s->blobs.slot_bytes);
+    geodec_mem_populate(s->memory, s->memory_bytes);
     for (int64_t at = 0; at < s->memory_bytes; at += page) s->memory[at] = 0;
     return GEODEC_OK;
 }
