@@ -6,8 +6,8 @@ POWER_FINDINGS := pipelines/power/findings.tsv
 POWER_POINTS ?= 500
 # Whole texts, for findings along them: the sample of cloud.h5 has few neighbouring positions.
 POWER_TOKENS ?= 2000
-POWER_TOOLS := $(addprefix $(BIN)/geodec-,power worlds cloud metric null riemann second-form coverage validity consistency geodesicity hjb velocity density library verdict claims value)
-POWER_RULES := pipelines/report/headline.tsv $(wildcard $(foreach l,geodesicity hjb velocity density library,$(LAB)/$l/claims.tsv))
+POWER_TOOLS := $(addprefix $(BIN)/geodec-,power worlds cloud metric null riemann second-form coverage validity consistency geodesicity hjb velocity density library substitution verdict claims value)
+POWER_RULES := pipelines/report/headline.tsv $(wildcard $(foreach l,geodesicity hjb velocity density library substitution,$(LAB)/$l/claims.tsv))
 $(P)/cloud.h5: $(BIN)/geodec-cloud $(R)/activations.h5 FORCE
 	@$(call tool,cloud) --seed $(SEED) --max-points $(POWER_POINTS) -o $(out) $(R)/activations.h5
 $(P)/texts-activations.h5: $(BIN)/geodec-export $(MODEL_FILE) $(TEXT_FILE) $(PLAN) FORCE
@@ -18,7 +18,7 @@ $(P)/texts.h5: $(BIN)/geodec-cloud $(P)/texts-activations.h5 FORCE
 define power_of
 $1: private also := $2-trials.tsv $2-levels.tsv
 $1: pipelines/power/trials $(POWER_TOOLS) $(POWER_FINDINGS) $(POWER_RULES) $4 $(P)/texts.h5 $(R)/cloud.h5 FORCE
-	@$$< $3 $(BIN) $(POWER_FINDINGS) $4 $(P)/texts.h5 $$(w).d $(R)/cloud.h5 > $$(new)/$2-trials.tsv; \
+	@MODEL_FILE='$(MODEL_FILE)' $$< $3 $(BIN) $(POWER_FINDINGS) $4 $(P)/texts.h5 $$(w).d $(R)/cloud.h5 > $$(new)/$2-trials.tsv; \
 	  $$(call tool,power) --levels $$(new)/$2-levels.tsv -o $$(out) $(POWER_FINDINGS) $$(new)/$2-trials.tsv; rm -rf $$(w).d
 endef
 $(eval $(call power_of,$(R)/power.tsv,power,quick,$(P)/cloud.h5))

@@ -71,3 +71,24 @@ between() { awk -v x="$1" -v low="$2" -v high="$3" 'BEGIN {exit !(x >= low && x 
     [[ "$output" == *"does not stay in the piece"* ]]
     [ ! -e "$t/x.h5" ]
 }
+
+@test "states of a model's last layer: its head chooses the tokens, and its stages take them" {
+    t=$BATS_TEST_TMPDIR m=data/model/geodec-stories-f16.gguf
+    flow() { "$bin/geodec-worlds" -q --force --set sphere -n 3 --ambient 128 --radius 30 --points 900 --noise 0.1 --sampling flow --step 5 --text-length 20 "$@"; }
+    for x in 0 1; do
+        flow --share $x --head $m -o "$t/a.h5" --truth "$t/w.h5"
+        [ "$(of "$t/a.h5" n_layer)" -eq 6 ]
+        "$bin/geodec-check" "$t/a.h5" "$t/w.h5"
+        "$bin/geodec-substitution" -q --force -m $m --records 500 --queries 100 -o "$t/s$x.h5" "$t/a.h5" # refuses the states of another model
+    done
+    # a row has read the token that was chosen at the row before, but for the first of a text
+    "$bin/geodec-table" --no-header "$t/a.h5" 'SELECT token, argmax FROM t' > "$t/said"
+    awk 'NR % 20 != 1 && $1 != last {bad = 1} {last = $2} END {exit bad || NR < 900}' "$t/said"
+    # the linear map of the states: exact but for the noise with the flow, worthless for random steps
+    between "$("$bin/geodec-value" --root "$t" 's1.h5#error[1][4][0]' | sed -n '2s/.*\t//p')" 0 0.4
+    between "$("$bin/geodec-value" --root "$t" 's0.h5#error[1][4][0]' | sed -n '2s/.*\t//p')" 0.9 1.1
+    run ! flow --ambient 64 --head $m -o "$t/x.h5" --truth "$t/y.h5"
+    [[ "$output" == *"have the width 128"* ]]
+    run ! flow -n 4 -o "$t/x.h5" --truth "$t/y.h5"
+    [[ "$output" == *"odd dimension"* ]]
+}

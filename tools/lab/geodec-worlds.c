@@ -7,12 +7,13 @@
 #include "cli/stage.h"
 #include "lab/worlds/field.h"
 #include "lab/worlds/truth.h"
+#include "reference/reference.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char *output = "activations.h5", *truth_path = "world.h5", *metric_path, *like_path, *set = "sphere",
-                  *sampling = "independent", *null_of = "sphere";
+static const char *output = "activations.h5", *truth_path = "world.h5", *metric_path, *like_path, *model_path,
+                  *set = "sphere", *sampling = "independent", *null_of = "sphere";
 static int64_t dim, forms, family, orbits;
 static double radius, step, noise = -1;
 static bool no_rest;
@@ -51,16 +52,16 @@ static const cli_option options[] = {
     OPT_CHOICE("null-of", 0, &null_of, SETS, "SET", "gaussian: the set whose covariance the noise has"),
     OPT_F64("noise", 0, &noise, -1, 1e300, "X",
             "standard deviation of the noise in each direction (-1: 0, or that of the data)"),
-    OPT_CHOICE("sampling", 0, &sampling, "independent|walk|geodesic", "HOW",
+    OPT_CHOICE("sampling", 0, &sampling, "independent|walk|geodesic|flow", "HOW",
                "independent points, or texts: a walk whose direction changes slowly; steps of which --share is the "
-               "geodesic continuation"),
+               "geodesic continuation; steps of which --share follows a rotation of the sphere along great circles"),
     OPT_I64("text-length", 0, &opt.text_length, 1, 1e9, "N", "states of a text"),
     OPT_F64("step", 0, &step, 0, 1e300, "X", "arc length of a step (0: a tenth of the radius, or that of the data)"),
     OPT_F64("turn", 0, &opt.turn, 0, 1e6, "X", "walk: rate at which the direction changes, per step"),
-    OPT_F64(
-        "share", 0, &opt.share, -1, 1, "X",
-        "geodesic: share of the next step that is the geodesic continuation; 0: a random walk, the control; below 0: "
-        "steps that turn back"),
+    OPT_F64("share", 0, &opt.share, -1, 1, "X",
+            "geodesic, flow: share of the next step that is the geodesic continuation, or that of the rotation; 0: a "
+            "random "
+            "walk, the control; below 0: steps that turn back"),
     OPT_F64("recur", 0, &opt.recur, 0, 1, "X",
             "texts: share of them that follow one of --orbits trajectories, so that states recur; 0: the control"),
     OPT_I64("orbits", 0, &orbits, 1, 1 << 30, "N", "trajectories that texts follow which recur"),
@@ -68,6 +69,9 @@ static const cli_option options[] = {
             "strength of the curvature, the field, or the share of rows in families; 0: the control"),
     OPT_FILE("like", 0, &like_path, "CLOUD.h5",
              "take number, width, texts, dimension, spectrum and noise from this cloud"),
+    OPT_FILE("head", 0, &model_path, "MODEL.gguf",
+             "the states are those of the last layer of this model: the token after each is the one that its head "
+             "chooses there; texts are whole, of --text-length states"),
     OPT_FLAG(
         "no-rest", 0, &no_rest,
         "with --like: the directions that the set does not fill have the noise alone, not the variances of the data"),
@@ -125,6 +129,7 @@ static geodec_status settle(const cli *c, cli_stage *stage, geodec_world_like *l
     GEODEC_TRY(stage_open(stage, &geodec_cloud_kind, like_path, &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
     GEODEC_TRY(geodec_world_like_cloud(&cloud, &take, &opt, like, err));
+    if (model_path) opt.sequence = opt.position = NULL; /* the text before every row is in the file */
 done:
     geodec_cloud_clear(&cloud);
     return st;
@@ -166,6 +171,29 @@ done:
     geodec_world_field_clear(&f);
     geodec_metric_clear(&m);
     GEODEC_FREE(x, g, mean, row);
+    return st;
+}
+
+/* The states as rows of the model's last layer; choice [points]. The provenance borrows from *m, which the caller
+ * closes after the last write. */
+static geodec_status heard(const cli *c, cli_stage *stage, const geodec_world *w, geodec_model **m,
+                           geodec_activations_said *said, int32_t **choice, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_reference *r = NULL;
+    const geodec_reference_options o = {.pool = c->pool};
+    GEODEC_TRY(geodec_model_open(model_path, m, err));
+    GEODEC_TRY(stage_model(stage, model_path, *m, err));
+    const geodec_model_config *mc = geodec_model_configuration(*m);
+    if (w->ambient != mc->d_model)
+        GEODEC_THROW(GEODEC_INVAL, "--ambient %lld, but states of %s have the width %d", (long long)w->ambient,
+                     model_path, (int)mc->d_model);
+    GEODEC_TRY(geodec_reference_create(*m, &o, &r, err));
+    GEODEC_NEW(*choice, w->points);
+    GEODEC_TRY(geodec_reference_choose(r, w->points, w->x, *choice, err));
+    *said = (geodec_activations_said){.n_layer = mc->n_layer, .n_vocab = mc->n_vocab, .choice = *choice};
+done:
+    geodec_reference_destroy(r);
     return st;
 }
 
@@ -220,6 +248,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     cli_stage stage = {0};
     geodec_world_truth t = {0};
+    geodec_activations_said said;
+    geodec_model *model = NULL;
+    int32_t *choice = NULL;
     bool shifted;
     int64_t merged;
     GEODEC_TRY(stage_begin(&stage, c, output, err));
@@ -229,9 +260,12 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_world_make(&opt, &t.world, err));
     GEODEC_TRY(geodec_world_steps_measure(&t.world, &t.steps, err));
     GEODEC_TRY(geodec_world_check_rows(&t.world, CHECKED, &t.check, err));
+    if (model_path) GEODEC_TRY(heard(c, &stage, &t.world, &model, &said, &choice, err));
     STAGE_WRITE(&stage, &geodec_activations_kind,
                 geodec_activations_write_rows(t.world.points, t.world.ambient, t.world.x, t.world.sequence,
-                                              t.world.position, stage.out, &shifted, &merged, err));
+                                              t.world.position, model_path ? &said : NULL, stage.out, &shifted, &merged,
+                                              err));
+    if (model_path && shifted) GEODEC_THROW(GEODEC_UNSUPPORTED, "the states of a model may not be shifted");
     stage.output = truth_path;
     STAGE_WRITE(&stage, &geodec_world_truth_kind, geodec_artifact_save(stage.out, &t, err));
     if (metric_path && shifted) GEODEC_THROW(GEODEC_UNSUPPORTED, "the states were shifted, so --metric is not written");
@@ -239,6 +273,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     say(c, &t, shifted, merged);
 done:
     stage_end(&stage);
+    geodec_mem_free(choice);
+    geodec_model_close(model);
     geodec_world_clear(&t.world);
     geodec_world_like_clear(&t.like);
     return st;

@@ -166,12 +166,12 @@ done:
 }
 
 geodec_status geodec_activations_write_rows(int64_t rows, int64_t d, const double *x, const int32_t *sequence,
-                                            const int32_t *position, geodec_artifact *a, bool *shifted, int64_t *merged,
-                                            geodec_err *err)
+                                            const int32_t *position, const geodec_activations_said *said,
+                                            geodec_artifact *a, bool *shifted, int64_t *merged, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     enum { SLAB = 1024 };
-    const int32_t layer = 0, none = -1;
+    const int32_t layer = said ? (int32_t)said->n_layer : 0, none = -1;
     int64_t longest = 0;
     float *state = NULL;
     double *shift = NULL;
@@ -186,15 +186,19 @@ geodec_status geodec_activations_write_rows(int64_t rows, int64_t d, const doubl
     for (int64_t r0 = 0; r0 < rows; r0 += SLAB)
         GEODEC_TRY(geodec_artifact_append(a, "/state", rows - r0 < SLAB ? rows - r0 : SLAB, state + r0 * d, err));
     for (int64_t r = 0; r < rows; r++) {
-        GEODEC_TRY(geodec_artifact_append(a, "/token", 1, &none, err));
-        GEODEC_TRY(geodec_artifact_append(a, "/next_token", 1, &none, err));
+        const bool begins = r == 0 || sequence[r] != sequence[r - 1],
+                   ends = r + 1 == rows || sequence[r + 1] != sequence[r];
+        const int32_t *read = !said ? &none : begins ? &said->first : said->choice + r - 1;
+        GEODEC_TRY(geodec_artifact_append(a, "/token", 1, read, err));
+        GEODEC_TRY(geodec_artifact_append(a, "/next_token", 1, said && !ends ? said->choice + r : &none, err));
+        if (said) GEODEC_TRY(geodec_artifact_append(a, "/argmax", 1, said->choice + r, err));
         GEODEC_TRY(geodec_artifact_append(a, "/sequence", 1, sequence + r, err));
         GEODEC_TRY(geodec_artifact_append(a, "/position", 1, position + r, err));
         if (position[r] >= longest) longest = (int64_t)position[r] + 1;
     }
-    GEODEC_TRY(geodec_artifact_put_i64(a, "n_layer", 0, err));
+    GEODEC_TRY(geodec_artifact_put_i64(a, "n_layer", layer, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "d_model", d, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "n_vocab", 0, err));
+    GEODEC_TRY(geodec_artifact_put_i64(a, "n_vocab", said ? said->n_vocab : 0, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "n_ctx", longest, err));
 done:
     GEODEC_FREE(state, shift);
@@ -210,8 +214,8 @@ geodec_status geodec_activations_write_states(int64_t rows, int64_t d, const dou
         GEODEC_THROW(GEODEC_RANGE, "%lld states of width %lld", (long long)rows, (long long)d);
     GEODEC_NEW_EACH(rows, number, zero);
     for (int64_t r = 0; r < rows; r++) number[r] = (int32_t)r;
-    GEODEC_TRY(geodec_activations_write_rows(rows, d, x, consecutive ? zero : number, consecutive ? number : zero, a,
-                                             shifted, merged, err));
+    GEODEC_TRY(geodec_activations_write_rows(rows, d, x, consecutive ? zero : number, consecutive ? number : zero, NULL,
+                                             a, shifted, merged, err));
 done:
     GEODEC_FREE(number, zero);
     return st;

@@ -42,9 +42,18 @@ geodec_status geodec_activations_read(const geodec_activations *v, int64_t index
 geodec_status geodec_activations_write_states(int64_t rows, int64_t d, const double *x, bool consecutive,
                                               geodec_artifact *a, bool *shifted, int64_t *merged,
                                               geodec_err *err) GEODEC_MUST_USE;
-/* The same for rows of given texts: sequence, position [rows], those of a text together. */
+/* What a model would read and say at rows that it did not compute: they are written as its layer n_layer. choice [rows]
+ * is the token that its head chooses at a row, /argmax; the next row of the text has read it, and `first` is the token
+ * of the first row of each text. Borrowed. */
+typedef struct geodec_activations_said {
+    int64_t n_layer, n_vocab;
+    const int32_t *choice;
+    int32_t first;
+} geodec_activations_said;
+/* The same for rows of given texts: sequence, position [rows], those of a text together. said may be NULL: no model. */
 geodec_status geodec_activations_write_rows(int64_t rows, int64_t d, const double *x, const int32_t *sequence,
-                                            const int32_t *position, geodec_artifact *a, bool *shifted, int64_t *merged,
+                                            const int32_t *position, const geodec_activations_said *said,
+                                            geodec_artifact *a, bool *shifted, int64_t *merged,
                                             geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { TIMED = 32, CONTEXT = 64, BATCH = 256 };
+enum { TIMED = 32, CONTEXT = 64 };
 
 /* Whether the row's successor in the text is the file's next row. */
 static bool has_next(const geodec_model_states *s, int64_t row)
@@ -105,31 +105,6 @@ done:
     return st;
 }
 
-/* The head's argmax for each of count states. */
-static geodec_status choices(const geodec_substitution_work *w, int64_t count, const double *state, int32_t *token,
-                             geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const geodec_model_config *mc = geodec_model_configuration(w->states->model);
-    double *logits = NULL;
-    GEODEC_NEW(logits, BATCH * mc->n_vocab);
-    for (int64_t i = 0; i < count; i += BATCH) {
-        const int64_t m = count - i < BATCH ? count - i : BATCH;
-        GEODEC_TRY(geodec_reference_run(w->states->reference, mc->n_layer, mc->n_layer + 1, m, state + i * mc->d_model,
-                                        NULL, logits, err));
-        for (int64_t j = 0; j < m; j++) {
-            const double *l = logits + j * mc->n_vocab;
-            int32_t best = 0;
-            for (int32_t v = 1; v < mc->n_vocab; v++)
-                if (l[v] > l[best]) best = v;
-            token[i + j] = best;
-        }
-    }
-done:
-    geodec_mem_free(logits);
-    return st;
-}
-
 /* The least CPU time of single-token passes after CONTEXT tokens, in microseconds. */
 static geodec_status time_pass(const geodec_substitution_work *w, bool head, double *us, geodec_err *err)
 {
@@ -210,8 +185,8 @@ geodec_status geodec_substitution_measure(geodec_substitution_work *w, geodec_su
     const int64_t Q = w->data.queries;
     GEODEC_NEW(w->token, GEODEC_SUBSTITUTES * Q);
     GEODEC_NEW(w->wanted, Q);
-    GEODEC_TRY(choices(w, GEODEC_SUBSTITUTES * Q, predicted.state, w->token, err));
-    GEODEC_TRY(choices(w, Q, w->truth, w->wanted, err));
+    GEODEC_TRY(geodec_reference_choose(s->reference, GEODEC_SUBSTITUTES * Q, predicted.state, w->token, err));
+    GEODEC_TRY(geodec_reference_choose(s->reference, Q, w->truth, w->wanted, err));
     GEODEC_TRY(geodec_substitution_figures(&w->data, &predicted, w->token, w->wanted, w->text, w->replicates, w->seed,
                                            out, err));
     if (!w->timed) goto done;

@@ -52,6 +52,15 @@ static geodec_status choose(const geodec_world_options *o, const geodec__world_s
     return GEODEC_OK;
 }
 
+/* flow: the unit direction of J u at u, in the parameters of a sphere, in the place of the last one. */
+static void follow(const geodec_world_options *o, const geodec__world_shape *s, state *at)
+{
+    for (int a = 0; o->sampling == GEODEC_WORLD_FLOW && a + 1 < s->parameters; a += 2) {
+        at->d[a] = -at->u[a + 1] / s->radius;
+        at->d[a + 1] = at->u[a] / s->radius;
+    }
+}
+
 /* exp(step w), then the direction carried along; *inside: whether that is in the piece. */
 static geodec_status move(const geodec_world_options *o, const geodec__world_shape *s, const double *w, state *at,
                           bool *inside, geodec_err *err)
@@ -74,6 +83,7 @@ static geodec_status step(const geodec_world_options *o, const geodec__world_sha
                           bool *turned, double *w, geodec_err *err)
 {
     bool inside;
+    follow(o, s, at);
     GEODEC_PASS(choose(o, s, at, r, w, err));
     GEODEC_PASS(move(o, s, w, at, &inside, err));
     for (int k = 0; !inside && k < TRIES; k++) {
@@ -143,6 +153,7 @@ geodec_status geodec__world_texts(const geodec_world_options *o, const geodec__w
                                      w->position[i] == w->position[i - 1] + 1 ? vector + i * p : passed, err),
                                 "row %lld", (long long)i);
         }
+        follow(o, s, &at);
         memcpy(w->parameter + i * p, at.u, (size_t)p * sizeof *at.u);
         memcpy(direction + i * p, at.d, (size_t)p * sizeof *at.d);
         w->turned[i] = turned;

@@ -11,7 +11,7 @@ enum { N = GEODEC__WORLD_N, PARAMETERS = GEODEC__WORLD_N + 1, FORMS_DEFAULT = 8 
 
 const char *const geodec_world_set_names[] = {"sphere", "hyperbolic", "product",  "torus",    "quadratic", "flat",
                                               "field",  "warp",       "families", "gaussian", NULL};
-const char *const geodec_world_sampling_names[] = {"independent", "walk", "geodesic", NULL};
+const char *const geodec_world_sampling_names[] = {"independent", "walk", "geodesic", "flow", NULL};
 
 geodec_world_options geodec_world_defaults(void)
 {
@@ -140,6 +140,9 @@ static geodec_status check(const geodec_world_options *o, geodec_err *err)
     if (!(o->turn >= 0)) GEODEC_FAIL(GEODEC_RANGE, "rate of turning %g", o->turn);
     if (!(o->recur >= 0 && o->recur <= 1)) GEODEC_FAIL(GEODEC_RANGE, "share %g of texts that recur", o->recur);
     if (o->orbits < 1) GEODEC_FAIL(GEODEC_RANGE, "%d orbits", (int)o->orbits);
+    if (o->sampling == GEODEC_WORLD_FLOW && (o->set != GEODEC_WORLD_SPHERE || o->n % 2 == 0 || o->strength != 1 ||
+                                             (o->cap > 0 && o->cap < GEODEC__WORLD_PI - 1e-12)))
+        GEODEC_FAIL(GEODEC_RANGE, "a flow needs a whole sphere of odd dimension and strength 1");
     if (!(fabs(o->share) <= 1)) GEODEC_FAIL(GEODEC_RANGE, "share %g", o->share);
     if (!(o->strength >= 0 && o->strength <= 1)) GEODEC_FAIL(GEODEC_RANGE, "strength %g", o->strength);
     return check_texts(o, err);

@@ -43,6 +43,9 @@
  *                share 1: exact geodesics. share 0: the control, an isotropic random walk. share < 0: steps that turn
  *                back, as those of states that scatter about a mean do: the mean cosine of two steps is the share,
  * where the set is flat over a step
+ *   flow         on a whole sphere of odd dimension: as geodesic, with d = J x, J the turn by 90 degrees in the planes
+ * of coordinates (0, 1), (2, 3), ..: the direction is a function of the state. share 1: the next state is cos(a) x +
+ * sin(a) J x, a = step / R, a linear function of the state, and each text a great circle
  *
  * Texts that recur: a share `recur` of the texts (evenly spread) follow one of `orbits` trajectories, by turns. Such a
  * text has at each position, without noise, the state of that position of its trajectory, so all texts of an orbit have
@@ -82,9 +85,10 @@ typedef enum geodec_world_sampling {
     GEODEC_WORLD_INDEPENDENT,
     GEODEC_WORLD_WALK,
     GEODEC_WORLD_GEODESIC,
+    GEODEC_WORLD_FLOW,
     GEODEC_WORLD_SAMPLINGS
 } geodec_world_sampling;
-extern const char *const geodec_world_sampling_names[]; /* "independent", "walk", "geodesic", NULL */
+extern const char *const geodec_world_sampling_names[]; /* "independent", "walk", "geodesic", "flow", NULL */
 
 typedef struct geodec_world_options {
     geodec_world_set set;    /* default sphere */
@@ -111,8 +115,8 @@ typedef struct geodec_world_options {
                       * text together, its positions rising; a gap is walked through. NULL: by text_length */
     double step;     /* arc length; default 0.1 */
     double turn;     /* walk: rate of turning, >= 0; default 0.1 */
-    double share;    /* geodesic: -1..1; default 1 */
-    double recur;    /* walk, geodesic: share of the texts that follow an orbit, 0..1; default 0 */
+    double share;    /* geodesic, flow: -1..1; default 1 */
+    double recur;    /* share of the texts that follow an orbit, 0..1; default 0 */
     int32_t orbits;  /* >= 1; default 8 */
     double strength; /* of the curvature, 0..1; default 1 */
     uint64_t seed;   /* default 1 */
@@ -137,7 +141,7 @@ typedef struct geodec_world {
         parameter; /* [points][parameters] intrinsic ones: chart coordinates, or a unit vector; without a geometry: y */
     double
         *frame; /* [points][n][natural] orthonormal tangent vectors, in the set's own space; NULL without a geometry */
-    double *heading; /* [points][n] walk, geodesic: unit direction d at the row, in its frame; else 0 */
+    double *heading; /* [points][n] walk, geodesic, flow: unit direction d at the row, in its frame; else 0 */
     double *advance; /* [points][n] the step to the row from the one before, over `step`: exp(step advance), in the
  frame of the row before; 0 where there is no such step, or it was several (a gap) */
     int32_t *sequence, *position; /* [points] */

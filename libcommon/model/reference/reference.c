@@ -182,3 +182,27 @@ done:
     GEODEC_FREE(x, logits);
     return st;
 }
+
+geodec_status geodec_reference_choose(const geodec_reference *r, int64_t n, const double *x, int32_t *token,
+                                      geodec_err *err)
+{
+    enum { AT_ONCE = 256 };
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &r->model->config;
+    double *logits = NULL;
+    GEODEC_NEW(logits, AT_ONCE * (int64_t)c->n_vocab);
+    for (int64_t i = 0; i < n; i += AT_ONCE) {
+        const int64_t m = n - i < AT_ONCE ? n - i : AT_ONCE;
+        GEODEC_TRY(geodec_reference_run(r, c->n_layer, c->n_layer + 1, m, x + i * c->d_model, NULL, logits, err));
+        for (int64_t j = 0; j < m; j++) {
+            const double *l = logits + j * c->n_vocab;
+            int32_t best = 0;
+            for (int32_t v = 1; v < c->n_vocab; v++)
+                if (l[v] > l[best]) best = v;
+            token[i + j] = best;
+        }
+    }
+done:
+    geodec_mem_free(logits);
+    return st;
+}

@@ -859,3 +859,40 @@ Test(worlds, steps_checks_and_the_file)
     geodec_artifact_clear(&geodec_world_truth_kind, &back);
     geodec_world_clear(&t.world);
 }
+
+/* A flow of share 1 turns the state by the angle step / R in the planes of the coordinates: linear, every text the same
+ * map. At share 0 the steps have no direction of their own. A cap, an even dimension: refused. */
+Test(worlds, a_flow_is_a_rotation_of_the_sphere)
+{
+    geodec_world_options o = geodec_world_defaults();
+    geodec_err err = {0};
+    geodec_world_steps steps;
+    o.n = 5;
+    o.radius = 3;
+    o.step = 0.7;
+    o.ambient = D;
+    o.points = 400;
+    o.sampling = GEODEC_WORLD_FLOW;
+    geodec_world w = made(&o);
+    const double c = cos(o.step / o.radius), d = sin(o.step / o.radius);
+    for (int64_t i = 1; i < w.points; i++) {
+        const double *x = w.parameter + (i - 1) * 6, *y = w.parameter + i * 6;
+        if (w.sequence[i] != w.sequence[i - 1]) continue;
+        for (int a = 0; a < 6; a += 2) {
+            /* rounding of a text of 32 steps */
+            cr_assert_float_eq(y[a], c * x[a] - d * x[a + 1], 1e-12);
+            cr_assert_float_eq(y[a + 1], c * x[a + 1] + d * x[a], 1e-12);
+        }
+    }
+    geodec_world_clear(&w);
+    o.share = 0;
+    w = made(&o);
+    test_ok(geodec_world_steps_measure(&w, &steps, &err), &err);
+    cr_assert_lt(fabs(steps.share), 0.1); /* its standard deviation is 1 / sqrt(5 388) = 0.023 */
+    geodec_world_clear(&w);
+    o.n = 4;
+    cr_assert_eq(geodec_world_make(&o, &w, &err), GEODEC_RANGE);
+    o.n = 5;
+    o.cap = 1;
+    cr_assert_eq(geodec_world_make(&o, &w, &err), GEODEC_RANGE);
+}
