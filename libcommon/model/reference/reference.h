@@ -121,8 +121,8 @@ typedef struct geodec_reference_rows {
 geodec_status geodec_reference_run(const geodec_reference *r, int32_t from, int32_t to, int64_t n, const double *x,
                                    const geodec_reference_rows *rows, double *y, geodec_err *err) GEODEC_MUST_USE;
 
-/* The tokens that the head chooses at n streams of their own before the final norm, x [n][d_model]: the largest logit of
- * each, the least number on ties, into token [n]. Errors as forward. */
+/* The tokens that the head chooses at n streams of their own before the final norm, x [n][d_model]: the largest logit
+ * of each, the least number on ties, into token [n]. Errors as forward. */
 geodec_status geodec_reference_choose(const geodec_reference *r, int64_t n, const double *x, int32_t *token,
                                       geodec_err *err) GEODEC_MUST_USE;
 
