@@ -60,8 +60,7 @@ static const cli_option options[] = {
     OPT_F64("turn", 0, &opt.turn, 0, 1e6, "X", "walk: rate at which the direction changes, per step"),
     OPT_F64("share", 0, &opt.share, -1, 1, "X",
             "geodesic, flow: share of the next step that is the geodesic continuation, or that of the rotation; 0: a "
-            "random "
-            "walk, the control; below 0: steps that turn back"),
+            "random walk, the control; below 0: steps that turn back"),
     OPT_F64("recur", 0, &opt.recur, 0, 1, "X",
             "texts: share of them that follow one of --orbits trajectories, so that states recur; 0: the control"),
     OPT_I64("orbits", 0, &orbits, 1, 1 << 30, "N", "trajectories that texts follow which recur"),

@@ -23,8 +23,7 @@ void geodec_mem_free_all(void *const *p, size_t n);
  * geodec_mem_unmap and the same number of bytes. */
 void *geodec_mem_map(int64_t bytes) GEODEC_MUST_USE;
 /* Makes the whole pages of memory that is about to be written, in one call: by far cheaper than a fault for each,
- * above all in a virtual machine. Contents stay. A hint: where the kernel cannot, they are made when they are touched.
- */
+ * above all in a virtual machine. Contents stay. A hint: where the kernel cannot, a page is made when it is touched. */
 void geodec_mem_populate(void *p, int64_t bytes);
 /* Gives pages of such memory back to the system; they are zero when they are touched again. Whole pages. */
 void geodec_mem_discard(void *p, int64_t bytes);

@@ -41,11 +41,11 @@
  * along, of unit length, e an isotropic random unit direction. Its mean square length is step^2 for any share; the
  *                coefficient of the next step on the continuation is `share` and that part of its square share^2.
  *                share 1: exact geodesics. share 0: the control, an isotropic random walk. share < 0: steps that turn
- *                back, as those of states that scatter about a mean do: the mean cosine of two steps is the share,
- * where the set is flat over a step
+ *                back, as those of states that scatter about a mean do: the mean cosine of two steps is the share
+ *                where the set is flat over a step
  *   flow         on a whole sphere of odd dimension: as geodesic, with d = J x, J the turn by 90 degrees in the planes
- * of coordinates (0, 1), (2, 3), ..: the direction is a function of the state. share 1: the next state is cos(a) x +
- * sin(a) J x, a = step / R, a linear function of the state, and each text a great circle
+ *                of coordinates (0, 1), (2, 3), ..: the direction is a function of the state. share 1: the next state
+ *                is cos(a) x + sin(a) J x, a = step / R, linear in the state, and each text a great circle
  *
  * Texts that recur: a share `recur` of the texts (evenly spread) follow one of `orbits` trajectories, by turns. Such a
  * text has at each position, without noise, the state of that position of its trajectory, so all texts of an orbit have
