@@ -26,6 +26,21 @@ double geodec_stats_percentile(int64_t n, const double *sorted, double p)
     return sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
 }
 
+geodec_estimate geodec_stats_median_interval(int64_t n, const double *sorted)
+{
+    int64_t low = (int64_t)floor((double)n / 2 - 0.98 * sqrt((double)n)), high = n - low;
+    if (low < 1) low = 1, high = n;
+    return (geodec_estimate){geodec_stats_percentile(n, sorted, 0.5), sorted[low - 1], sorted[high - 1]};
+}
+
+int64_t geodec_stats_argmax(int64_t n, const double *x)
+{
+    int64_t best = 0;
+    for (int64_t i = 1; i < n; i++)
+        if (x[i] > x[best]) best = i;
+    return best;
+}
+
 double geodec_stats_mean(int64_t n, const double *x)
 {
     double s = 0;

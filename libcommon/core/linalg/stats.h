@@ -12,6 +12,8 @@ void geodec_stats_sort(int64_t n, double *x);
 /* Percentile p in 0..1 of sorted x [n], n >= 1, by linear interpolation between order statistics (Hyndman and Fan's
  * type 7: position p (n-1)). */
 double geodec_stats_percentile(int64_t n, const double *sorted, double p);
+/* Index of the largest of x [n], n >= 1; the lowest of equal ones. */
+int64_t geodec_stats_argmax(int64_t n, const double *x);
 /* NaN for n = 0. */
 double geodec_stats_mean(int64_t n, const double *x);
 /* Unbiased (divisor n-1), two passes; NaN for n < 2. */
@@ -46,10 +48,15 @@ geodec_status geodec_stats_rank_correlation(int64_t n, const double *a, const do
  * geodec_rng_id). */
 void geodec_stats_resample(uint64_t seed, uint64_t stream, uint64_t replicate, int64_t n, int64_t *index);
 
-/* An estimate with its 95 % percentile bootstrap interval (low = high = value without replicates). */
+/* An estimate with its 95 % interval: by the percentile bootstrap unless stated (low = high = value without
+ * replicates). */
 typedef struct geodec_estimate {
     double value, low, high;
 } geodec_estimate;
+/* The median of sorted x [n], n >= 1, and the order statistics that enclose the population's median in 95 of 100
+ * samples: the number of values below it is binomial (n, 1/2), here by the normal approximation. Below 6 values the
+ * interval is their whole range, which is less sure than that. */
+geodec_estimate geodec_stats_median_interval(int64_t n, const double *sorted);
 /* sum numerator / sum denominator of `groups` groups (texts, starts, clouds: independent units), which the bootstrap
  * resamples as a whole. denominator NULL = all one: the mean. Value NaN for no groups or a zero sum; replicates with a
  * zero sum are left out. GEODEC_NUMERIC (not finite), GEODEC_NOMEM. */

@@ -22,9 +22,7 @@ static geodec_status median_of(int64_t count, const double *first, size_t stride
     }
     if (n == 0) goto done;
     geodec_stats_sort(n, x);
-    const int64_t low = (int64_t)floor(0.5 * (double)n - 0.98 * sqrt((double)n)); /* rank, from 1 */
-    *out =
-        (geodec_estimate){geodec_stats_percentile(n, x, 0.5), x[low > 1 ? low - 1 : 0], x[low > 1 ? n - low : n - 1]};
+    *out = geodec_stats_median_interval(n, x);
 done:
     geodec_mem_free(x);
     return st;

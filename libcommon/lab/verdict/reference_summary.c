@@ -8,8 +8,7 @@
 
 enum { MEDIAN_LEAST = 6 }; /* with fewer values the extremes are not a 95 % interval of the median */
 
-/* The median of |x| and the order statistics that enclose the population's median in 95 of 100 samples: the number of
- * values below it is binomial (n, 1/2), here by the normal approximation. */
+/* The median of |x|, or an end of its interval. */
 static geodec_status abs_median(const char *word, int64_t n, double *x, double *out, geodec_err *err)
 {
     if (n < MEDIAN_LEAST)
@@ -19,15 +18,13 @@ static geodec_status abs_median(const char *word, int64_t n, double *x, double *
         x[i] = fabs(x[i]);
     }
     geodec_stats_sort(n, x);
-    const double half = 0.98 * sqrt((double)n);
-    int64_t low = (int64_t)floor((double)n / 2 - half), high = n - low;
-    if (low < 1) low = 1, high = n;
+    const geodec_estimate median = geodec_stats_median_interval(n, x);
     if (strcmp(word, "abs_median_low") == 0)
-        *out = x[low - 1];
+        *out = median.low;
     else if (strcmp(word, "abs_median_high") == 0)
-        *out = x[high - 1];
+        *out = median.high;
     else
-        *out = geodec_stats_percentile(n, x, 0.5);
+        *out = median.value;
     return GEODEC_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io/tsv.h"
+#include "linalg/stats.h"
 
 #include <string.h>
 
@@ -66,7 +67,7 @@ static geodec_status read_trial(work *k, const int32_t *text, const int32_t *nee
         for (int32_t i = 0; i < rows; i++) {
             if (!want[i]) continue;
             geodec_scorer_row(k->scorer, i, k->row);
-            hits += geodec_scorer_argmax(k->row, k->n_vocab) == k->token[at + i + 1];
+            hits += geodec_stats_argmax(k->n_vocab, k->row) == k->token[at + i + 1];
         }
     }
     *out = (double)hits / (double)(o->needle - o->cue);

@@ -4,6 +4,7 @@
 #include "base/extremes_internal.h"
 #include "base/mem.h"
 #include "base/tasks.h"
+#include "linalg/stats.h"
 #include "session/streamed.h"
 
 #include <math.h>
@@ -103,7 +104,7 @@ static void score_row(const job *j, reader *r, int32_t i, int32_t next, geodec_p
         return;
     }
     geodec_scorer_row(r->q, i, r->row_q);
-    w->agree += geodec_scorer_argmax(r->row_p, j->n_vocab) == geodec_scorer_argmax(r->row_q, j->n_vocab);
+    w->agree += geodec_stats_argmax(j->n_vocab, r->row_p) == geodec_stats_argmax(j->n_vocab, r->row_q);
     log_softmax(r->row_p, j->n_vocab);
     log_softmax(r->row_q, j->n_vocab);
     double kl = 0;

@@ -33,14 +33,6 @@ done:
     return st;
 }
 
-int64_t geodec_scorer_argmax(const double *logits, int64_t n)
-{
-    int64_t best = 0;
-    for (int64_t v = 1; v < n; v++)
-        if (logits[v] > logits[best]) best = v;
-    return best;
-}
-
 /* Tokens of windows, one after another, and their last states. */
 typedef struct ahead {
     int32_t *token; /* [room] */

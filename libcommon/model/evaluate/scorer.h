@@ -35,8 +35,6 @@ enum { GEODEC_SCORER_ROWS = 64 /* largest number of rows of a step */ };
  * text names are these tokens. GEODEC_FORMAT: not UTF-8. */
 geodec_status geodec_scorer_tokens(const geodec_tokenizer *t, const char *text, size_t n, bool parse_special,
                                    int32_t **token, int64_t *count, geodec_err *err) GEODEC_MUST_USE;
-/* The most probable token of logits [n]; the lowest of equal ones. */
-int64_t geodec_scorer_argmax(const double *logits, int64_t n);
 
 /* Reads windows of at most `window` tokens, one at a time, on the caller's thread. */
 typedef struct geodec_scorer geodec_scorer;

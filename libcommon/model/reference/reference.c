@@ -1,5 +1,6 @@
 /* Whole sequences through blocks and head. */
 #include "base/mem.h"
+#include "linalg/stats.h"
 #include "reference/reference_internal.h"
 
 #include <math.h>
@@ -194,13 +195,8 @@ geodec_status geodec_reference_choose(const geodec_reference *r, int64_t n, cons
     for (int64_t i = 0; i < n; i += AT_ONCE) {
         const int64_t m = n - i < AT_ONCE ? n - i : AT_ONCE;
         GEODEC_TRY(geodec_reference_run(r, c->n_layer, c->n_layer + 1, m, x + i * c->d_model, NULL, logits, err));
-        for (int64_t j = 0; j < m; j++) {
-            const double *l = logits + j * c->n_vocab;
-            int32_t best = 0;
-            for (int32_t v = 1; v < c->n_vocab; v++)
-                if (l[v] > l[best]) best = v;
-            token[i + j] = best;
-        }
+        for (int64_t j = 0; j < m; j++)
+            token[i + j] = (int32_t)geodec_stats_argmax(c->n_vocab, logits + j * c->n_vocab);
     }
 done:
     geodec_mem_free(logits);

@@ -113,6 +113,18 @@ Test(linalg, ratio_with_its_interval)
 }
 
 /* Ties by hand: ranks 1, 2.5, 2.5, 4 against 1, 3, 2, 4: 4.5 / sqrt(4.5 5). */
+/* The ends are the 40th and the 60th of 100 values: 50 +- 0.98 * 10, the lower one rounded down. */
+Test(stats, interval_of_a_median)
+{
+    double x[100];
+    for (int i = 0; i < 100; i++) x[i] = i;
+    geodec_estimate m = geodec_stats_median_interval(100, x);
+    cr_expect(m.value == 49.5 && m.low == 39 && m.high == 59, "%g %g %g", m.value, m.low, m.high);
+    m = geodec_stats_median_interval(2, x);
+    cr_expect(m.value == 0.5 && m.low == 0 && m.high == 1);
+    cr_expect_eq(geodec_stats_argmax(4, (double[]){1, 3, 3, 2}), 1);
+}
+
 Test(stats, rank_correlation)
 {
     geodec_err err = {0};
