@@ -92,3 +92,10 @@ between() { awk -v x="$1" -v low="$2" -v high="$3" 'BEGIN {exit !(x >= low && x 
     run ! flow -n 4 -o "$t/x.h5" --truth "$t/y.h5"
     [[ "$output" == *"odd dimension"* ]]
 }
+
+@test "texts that recur are counted in the file of the truth" {
+    t=$BATS_TEST_TMPDIR
+    run "$bin/geodec-worlds" -n 3 --points 320 --sampling walk --text-length 32 --recur 0.5 --orbits 2 -o "$t/a.h5" --truth "$t/w.h5"
+    [[ "$output" == *"5 of 10 texts follow one of 2 trajectories"* ]]
+    [ "$(of "$t/w.h5" recurring)/$(of "$t/w.h5" texts)/$(of "$t/w.h5" orbits)/$(of "$t/w.h5" recur)" = 5/10/2/0.5 ]
+}
