@@ -18,7 +18,7 @@ zshcompdir ?= $(PREFIX)/share/zsh/site-functions
 fishcompdir ?= $(PREFIX)/share/fish/vendor_completions.d
 
 # Where the tools find their library, from their own folder.
-TOOLS_RPATH := $(shell realpath -m --relative-to='$(bindir)' '$(libdir)/geodec')
+TOOLS_RPATH := $(if $(filter-out $(PREFIX)/bin $(PREFIX)/lib,$(bindir) $(libdir)),$(shell realpath -m --relative-to='$(bindir)' '$(libdir)/geodec'),../lib/geodec)
 # Programs and libraries are installed without symbols; a package that keeps them for itself gives INSTALL_PROGRAM and STRIP_ARCHIVE (debian/rules).
 INSTALL_PROGRAM ?= install -s -m 755
 STRIP_ARCHIVE ?= strip -D -g
@@ -46,13 +46,18 @@ LD_asan     := -fsanitize=address,undefined
 LD_ubsan    := -fsanitize=signed-integer-overflow,shift
 LD_tsan     := -fsanitize=thread
 
+# A value that costs a process is found when it is first needed: most runs of make compile nothing.
+#   NAME = $(call once,NAME,VALUE)
+once = $(eval $1 := $$2)$($1)
+# Headers of packages give no warnings.
+cflags_of = $(shell pkg-config --cflags $1 2>/dev/null | sed 's/-I/-isystem /g')
 PKGS := hdf5-serial zlib openblas gsl jansson libpcre2-8 nettle sqlite3 liburing
-PKG_CFLAGS := $(shell pkg-config --cflags hdf5-serial zlib openblas jansson libpcre2-8 nettle sqlite3 liburing 2>/dev/null | sed 's/-I/-isystem /g')
+PKG_CFLAGS = $(call once,PKG_CFLAGS,$(call cflags_of,$(filter-out gsl,$(PKGS))))
 # Debian's OpenBLAS is built without LAPACKE. It is also used in place of gslcblas.
-PKG_LIBS := $(shell pkg-config --libs hdf5-serial zlib jansson libpcre2-8 nettle sqlite3 liburing 2>/dev/null) -llapacke $(shell pkg-config --libs openblas 2>/dev/null) -lgsl -lpthread -lm
+PKG_LIBS = $(call once,PKG_LIBS,$(shell pkg-config --libs $(filter-out gsl openblas,$(PKGS)) 2>/dev/null) -llapacke $(shell pkg-config --libs openblas 2>/dev/null) -lgsl -lpthread -lm)
 # The editor of lines on a terminal; only the tools that read them are linked with it (mk/rules.mk).
-EDIT_CFLAGS := $(shell pkg-config --cflags libedit 2>/dev/null | sed 's/-I/-isystem /g')
-EDIT_LIBS := $(shell pkg-config --libs libedit 2>/dev/null)
+EDIT_CFLAGS = $(call once,EDIT_CFLAGS,$(call cflags_of,libedit))
+EDIT_LIBS = $(call once,EDIT_LIBS,$(shell pkg-config --libs libedit 2>/dev/null))
 
 # A header is named by its folder, without the room; the laboratory is named.
 ROOM_DIRS := -Ilibcommon -Ilibcommon/core -Ilibcommon/geometry -Ilibcommon/model -Ilibcommon/decode
@@ -79,5 +84,5 @@ endif
 # MPI is optional: the driver is a shared object of its own (libcommon/core/cluster/mpi), made where pkg-config finds Open MPI.
 MPI_PKG ?= ompi-c
 MPI_FOUND := $(shell pkg-config --exists $(MPI_PKG) 2>/dev/null && echo yes)
-MPI_CFLAGS := $(shell pkg-config --cflags $(MPI_PKG) 2>/dev/null | sed 's/-I/-isystem /g')
-MPI_LIBS := $(shell pkg-config --libs $(MPI_PKG) 2>/dev/null)
+MPI_CFLAGS = $(call once,MPI_CFLAGS,$(call cflags_of,$(MPI_PKG)))
+MPI_LIBS = $(call once,MPI_LIBS,$(shell pkg-config --libs $(MPI_PKG) 2>/dev/null))

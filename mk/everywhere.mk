@@ -27,7 +27,7 @@ EVERYWHERE_CPPFLAGS := $(ROOM_DIRS) -Itests/everywhere/include -D_GNU_SOURCE -D_
 EVERYWHERE_LIBS := -static -lm
 else
 EVERYWHERE_LEFT_OUT :=
-EVERYWHERE_CPPFLAGS := $(CPPFLAGS)
+EVERYWHERE_CPPFLAGS = $(CPPFLAGS)
 EVERYWHERE_LIBS = $(shell pkg-config --libs nettle) -lm
 endif
 everywhere_objs = $(patsubst %.c,$(EVERYWHERE_D)/obj/%.o,$(filter-out $(EVERYWHERE_LEFT_OUT),$1))

@@ -25,7 +25,7 @@ $(B)/completion/geodec.%: mk/completion.awk $(B)/tools.tsv
 
 # The models, and the files about them that the pipeline reads.
 DATA_MODELS := $(wildcard data/model/*)
-PIPELINE_FILES := $(shell find pipelines -type f)
+PIPELINE_FILES = $(shell find pipelines -type f)
 # The value, written if it changes.
 $(B)/install/rpath: FORCE
 	$(Q)mkdir -p $(@D) && echo '$(TOOLS_RPATH) $(libdir)' | cmp -s - $@ || echo '$(TOOLS_RPATH) $(libdir)' > $@

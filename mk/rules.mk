@@ -81,7 +81,7 @@ $(B)/obj/tools/cli/kinds.o: CPPFLAGS_EXTRA := -Itools $(if $(LAB_OBJS),,-DGEODEC
 # The tools look for installed data next to themselves; datadir is where a program without /proc looks. An install with another PREFIX
 # does not link the tools again.
 $(B)/obj/tools/cli/embedded.o: CPPFLAGS_EXTRA := -Itools -DGEODEC_DATADIR='"$(datadir)"'
-$(B)/obj/tools/cli/line_editor.o: CPPFLAGS_EXTRA := -Itools $(EDIT_CFLAGS)
+$(B)/obj/tools/cli/line_editor.o: CPPFLAGS_EXTRA = -Itools $(EDIT_CFLAGS)
 CLI_A := $(B)/lib/libgeodeccli.a
 $(CLI_A): $(CLI_OBJS) $(B)/objects.txt
 	@mkdir -p $(@D)
@@ -100,14 +100,14 @@ define tool_binary
 $(B)/bin/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) $(LAB_A) | $(TOOLS_SO)
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$$(Q)$(CC) $(LDFLAGS_ALL) $(call tool_rpath,../lib/geodec) -Wl,--as-needed -o $$@ $$^ $(TOOLS_SO) $$(TOOL_LIBS) $(PKG_LIBS)
+	$$(Q)$(CC) $(LDFLAGS_ALL) $(call tool_rpath,../lib/geodec) -Wl,--as-needed -o $$@ $$^ $(TOOLS_SO) $$(TOOL_LIBS) $$(PKG_LIBS)
 $(B)/install/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) $(LAB_A) $(B)/install/rpath | $(TOOLS_SO)
 	$$(call say,LD,$$@)
 	$$(Q)$(CC) $(LDFLAGS_ALL) $(call tool_rpath,$(TOOLS_RPATH)) $$(install_rpath) -Wl,--as-needed -o $$@ $$(filter-out %/rpath,$$^) \
-	    $(TOOLS_SO) $$(TOOL_LIBS) $(PKG_LIBS)
+	    $(TOOLS_SO) $$(TOOL_LIBS) $$(PKG_LIBS)
 endef
 $(foreach f,$(TOOL_SRCS),$(eval $(call tool_binary,$f)))
-$(B)/bin/geodec-decode $(B)/install/geodec-decode: TOOL_LIBS := $(EDIT_LIBS)
+$(B)/bin/geodec-decode $(B)/install/geodec-decode: TOOL_LIBS = $(EDIT_LIBS)
 # One table of the options and purposes that the tools print, for the stages of `geodec --help`, the NAME lines of the man pages and completion.
 $(B)/tools.tsv: $(TOOL_BINS) $(TOOLS_SO)
 	$(Q)for t in $(TOOLS); do $(B)/bin/geodec-$$t --options || exit 1; done > $@.tmp && mv $@.tmp $@

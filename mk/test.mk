@@ -4,7 +4,7 @@ ALL_TEST_FOLDERS := $(filter-out support,$(patsubst tests/unit/%/,%,$(sort $(dir
 folder_of = $(firstword $(filter %/$1,$(LIBRARY_FOLDERS)) $(filter lab/$1,$(FOLDERS)))
 # Without the laboratory: the tests of the folders of the library.
 TEST_FOLDERS := $(foreach f,$(ALL_TEST_FOLDERS),$(if $(LAB_OBJS)$(filter $(LIBRARY_FOLDERS),$(call folder_of,$f)),$f))
-CRITERION_LIBS := $(shell pkg-config --libs criterion 2>/dev/null)
+CRITERION_LIBS = $(call once,CRITERION_LIBS,$(shell pkg-config --libs criterion 2>/dev/null))
 
 TEST_SUPPORT_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/unit/support/*.c))
 $(TEST_SUPPORT_OBJS): CPPFLAGS_EXTRA := -Itests/unit
@@ -26,7 +26,7 @@ $$($1_TEST_OBJS): CPPFLAGS_EXTRA := -Itests/unit
 $(B)/tests/test-$1: $$($1_TEST_OBJS) $(TEST_SUPPORT_OBJS) $(patsubst %,$(B)/lib/layer-%.a,$(call linked,$1))
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$$(Q)$(CC) $(LDFLAGS_ALL) -o $$@ $$^ $(CRITERION_LIBS) $(PKG_LIBS)
+	$$(Q)$(CC) $(LDFLAGS_ALL) -o $$@ $$^ $$(CRITERION_LIBS) $$(PKG_LIBS)
 .PHONY: check-unit-$1
 check-unit-$1: $(B)/tests/test-$1
 	$(B)/tests/test-$1

@@ -62,7 +62,8 @@ $(eval $(call staged,$(R)/% $(X)/%))
 
 # A stage that takes --shard: $(eval $(call sharded,TARGET.h5,TOOL,PREREQUISITES,OPTIONS AND ARGUMENTS)). With SHARDS=m the target is
 # joined from TARGET.1-m.h5 .. TARGET.m-m.h5, which may be made on any machine; its bytes are the same.
-shard_parts = $(foreach i,$(shell seq $(SHARDS)),$(1:.h5=).$i-$(SHARDS).h5)
+SHARD_NUMBERS := $(if $(filter-out 1,$(SHARDS)),$(shell seq $(SHARDS)),1)
+shard_parts = $(foreach i,$(SHARD_NUMBERS),$(1:.h5=).$i-$(SHARDS).h5)
 define shard_rule
 $(1:.h5=).$5-$(SHARDS).h5: $(BIN)/geodec-$2 $3 FORCE
 	@$$(call tool,$2) --shard $5/$(SHARDS) -o $$(out) $4
@@ -72,7 +73,7 @@ ifeq ($(SHARDS),1)
 $1: $(BIN)/geodec-$2 $3 FORCE
 	@$$(call tool,$2) -o $$(out) $4
 else
-$(foreach i,$(shell seq $(SHARDS)),
+$(foreach i,$(SHARD_NUMBERS),
 $(call shard_rule,$1,$2,$3,$4,$i)
 )
 $1: $(BIN)/geodec-merge $(call shard_parts,$1) FORCE
@@ -86,7 +87,7 @@ ifeq ($(SHARDS),1)
 $1: $(BIN)/geodec-$2 $3 FORCE
 	@$$(call tool,$2) -o $$(out) $4
 else
-$(foreach i,$(shell seq $(SHARDS)),
+$(foreach i,$(SHARD_NUMBERS),
 $(call shard_rule,$1,$2,$3,$4,$i)
 )
 $(1:.h5=).sweep-$(SHARDS).h5: $(BIN)/geodec-merge $(call shard_parts,$1) FORCE

@@ -28,7 +28,7 @@ PL_FLAGS ?=
 PL_RECIPE = --arch perspective --d-model 48 --layers 8 --heads 4 --kv-heads 1 --ff 48 --rank 12 --window 64 --ctx 4096 --length 128 --batch 16 \
 	  --lr 3e-3 --beta2 0.95 --decay 0.05 --warmup 40 --lr-schedule linear --eval-every $(PL_STEPS) --eval-tokens 8192 --steps $(PL_STEPS) $(PL_FLAGS)
 ifndef PL_NAMES
-PL_NAMES := $(shell sed 1d $(LAB)/perspective-lab/variants.tsv | cut -f 1)
+PL_NAMES := $(filter-out name,$(shell cut -f 1 $(LAB)/perspective-lab/variants.tsv))
 endif
 PL_RUNS = $(foreach s,$(PL_SEEDS),$(PL_NAMES:%=%-$s))
 # The parts of decoding (ablations A5 to A7) are measured on the base.
