@@ -53,8 +53,8 @@ once = $(eval $1 := $$2)$($1)
 cflags_of = $(shell pkg-config --cflags $1 2>/dev/null | sed 's/-I/-isystem /g')
 PKGS := hdf5-serial zlib openblas gsl jansson libpcre2-8 nettle sqlite3 liburing
 PKG_CFLAGS = $(call once,PKG_CFLAGS,$(call cflags_of,$(filter-out gsl,$(PKGS))))
-# Debian's OpenBLAS is built without LAPACKE. It is also used in place of gslcblas.
-PKG_LIBS = $(call once,PKG_LIBS,$(shell pkg-config --libs $(filter-out gsl openblas,$(PKGS)) 2>/dev/null) -llapacke $(shell pkg-config --libs openblas 2>/dev/null) -lgsl -lpthread -lm)
+# OpenBLAS contains LAPACK, and is also used in place of gslcblas. From LAPACKE only the header with the prototypes of LAPACK is taken.
+PKG_LIBS = $(call once,PKG_LIBS,$(shell pkg-config --libs $(filter-out gsl openblas,$(PKGS)) 2>/dev/null) $(shell pkg-config --libs openblas 2>/dev/null) -lgsl -lpthread -lm)
 # The editor of lines on a terminal; only the tools that read them are linked with it (mk/rules.mk).
 EDIT_CFLAGS = $(call once,EDIT_CFLAGS,$(call cflags_of,libedit))
 EDIT_LIBS = $(call once,EDIT_LIBS,$(shell pkg-config --libs libedit 2>/dev/null))

@@ -11,7 +11,7 @@
 #include "linalg/lapack.h"
 #include "linalg/stats.h"
 
-#include <lapacke.h>
+#include <lapack.h>
 #include <math.h>
 #include <time.h>
 
@@ -29,8 +29,11 @@ static void peer(int n, const double *a, double *w, double *v)
     static double work[1 + 6 * MAX + 2 * MAX * MAX];
     static lapack_int iwork[3 + 5 * MAX];
     memcpy(v, a, (size_t)(n * n) * sizeof *v);
-    if (LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', n, v, n, w, work, 1 + 6 * n + 2 * n * n, iwork, 3 + 5 * n) != 0)
-        exit(1);
+    const char vectors = 'V', upper = 'U';
+    const lapack_int order = n, n_work = 1 + 6 * n + 2 * n * n, n_iwork = 3 + 5 * n;
+    lapack_int info = 0;
+    LAPACK_dsyevd(&vectors, &upper, &order, v, &order, w, work, &n_work, iwork, &n_iwork, &info);
+    if (info != 0) exit(1);
 }
 
 static double residual(int n, const double *a, const double *w, const double *v)

@@ -18,7 +18,7 @@ mkdir -p "$folder"
 make -s "$profile/lib/libgeodec.a"
 # shellcheck disable=SC2046 # several words intended
 cc -std=c11 -O2 -Ilibcommon -Ilibcommon/core -Ilibcommon/geometry -Ilibcommon/model -Ilibcommon/decode -Itests/unit tests/bench/arch_models.c "$profile/lib/libgeodec.a" \
-   -o "$folder/arch_models" $(pkg-config --libs hdf5-serial jansson libpcre2-8 nettle sqlite3 openblas) -llapacke -lgsl -lpthread -lm
+   -o "$folder/arch_models" $(pkg-config --libs hdf5-serial jansson libpcre2-8 nettle sqlite3 openblas) -lgsl -lpthread -lm
 
 libraries=("$PEER/build/src/libllama.a" "$PEER/build/ggml/src/libggml.a" "$PEER/build/ggml/src/libggml-cpu.a"
            "$PEER/build/ggml/src/libggml-base.a")

@@ -1,7 +1,7 @@
 #include "linalg/chol.h"
 
 #include <cblas.h>
-#include <lapacke.h>
+#include <lapack.h>
 #include <math.h>
 #include <string.h>
 
@@ -34,7 +34,10 @@ static int64_t factor_lapack(int64_t n, double *a)
         for (int64_t j = 0; j <= i; j++)
             if (!isfinite(a[i * n + j])) return i + 1;
     /* row-major lower = column-major upper */
-    const lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, a, (lapack_int)n);
+    const char upper = 'U';
+    const lapack_int order = (lapack_int)n;
+    lapack_int info = 0;
+    LAPACK_dpotrf(&upper, &order, a, &order, &info);
     return info == 0 ? 0 : (info < 0 ? -info : info);
 }
 

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "linalg/small_internal.h"
 
-#include <lapacke.h>
+#include <lapack.h>
 #include <math.h>
 #include <string.h>
 
@@ -37,9 +37,11 @@ geodec_status geodec_eig_sym_ws(int64_t n, const double *a, double *w, double *v
     if (n <= GEODEC__EIG_SMALL && geodec__small_best()->eig(n, a, w, v, scratch)) return GEODEC_OK;
     if (v != a) memcpy(v, a, (size_t)(n * n) * sizeof *v);
     /* row-major lower = column-major upper, and column k of a column-major result is row k of ours */
-    const lapack_int info = LAPACKE_dsyevd_work(
-        LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, v, (lapack_int)n, w, scratch, (lapack_int)work_doubles(n),
-        (lapack_int *)(void *)(scratch + work_doubles(n)), (lapack_int)work_ints(n));
+    const char vectors = 'V', upper = 'U';
+    const lapack_int order = (lapack_int)n, n_work = (lapack_int)work_doubles(n), n_iwork = (lapack_int)work_ints(n);
+    lapack_int info = 0;
+    LAPACK_dsyevd(&vectors, &upper, &order, v, &order, w, scratch, &n_work,
+                  (lapack_int *)(void *)(scratch + work_doubles(n)), &n_iwork, &info);
     if (info < 0) GEODEC_FAIL(GEODEC_INTERNAL, "dsyevd refused argument %d", (int)-info);
     if (info > 0) GEODEC_FAIL(GEODEC_NOCONV, "dsyevd did not converge at dimension %lld", (long long)n);
     return GEODEC_OK;
@@ -65,13 +67,14 @@ geodec_status geodec_eig_values(int64_t n, const double *a, double *w, geodec_er
     GEODEC_NEW(copy, n * n);
     memcpy(copy, a, (size_t)(n * n) * sizeof *copy);
     double best = 0;
-    lapack_int info =
-        LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)n, copy, (lapack_int)n, w, &best, -1, &iwork, -1);
+    const char values = 'N', upper = 'U';
+    const lapack_int order = (lapack_int)n, query = -1, one = 1;
+    lapack_int info = 0;
+    LAPACK_dsyevd(&values, &upper, &order, copy, &order, w, &best, &query, &iwork, &query, &info);
     if (info != 0) GEODEC_THROW(GEODEC_INTERNAL, "dsyevd refused its work query: %d", (int)info);
-    const int64_t n_work = (int64_t)best > 2 * n + 1 ? (int64_t)best : 2 * n + 1;
+    const lapack_int n_work = (lapack_int)((int64_t)best > 2 * n + 1 ? (int64_t)best : 2 * n + 1);
     GEODEC_NEW(work, n_work);
-    info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)n, copy, (lapack_int)n, w, work,
-                               (lapack_int)n_work, &iwork, 1);
+    LAPACK_dsyevd(&values, &upper, &order, copy, &order, w, work, &n_work, &iwork, &one, &info);
     if (info != 0)
         GEODEC_THROW(info < 0 ? GEODEC_INTERNAL : GEODEC_NOCONV, "dsyevd failed at dimension %lld", (long long)n);
 done:

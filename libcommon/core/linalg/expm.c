@@ -5,7 +5,7 @@
 #include "linalg/eig.h"
 #include "linalg/small_internal.h"
 
-#include <lapacke.h>
+#include <lapack.h>
 #include <math.h>
 #include <string.h>
 
@@ -168,8 +168,9 @@ geodec_status geodec_expm(int64_t n, const double *a, double *e, double *scratch
             tmp[j * n + i] = v[i * n + j] - u[i * n + j];
             e[j * n + i] = v[i * n + j] + u[i * n + j];
         }
-    const lapack_int info =
-        LAPACKE_dgesv_work(LAPACK_COL_MAJOR, (lapack_int)n, (lapack_int)n, tmp, (lapack_int)n, pivot, e, (lapack_int)n);
+    const lapack_int order = (lapack_int)n;
+    lapack_int info = 0;
+    LAPACK_dgesv(&order, &order, tmp, &order, pivot, e, &order, &info);
     if (info != 0) GEODEC_THROW(GEODEC_NUMERIC, "exponential: singular Pade denominator");
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = i + 1; j < n; j++) {

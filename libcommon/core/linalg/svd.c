@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/vec_internal.h"
 
-#include <lapacke.h>
+#include <lapack.h>
 #include <string.h>
 
 enum { SVD_MAX = 100000 };
@@ -24,13 +24,13 @@ static geodec_status decompose(char job, int64_t m, int64_t n, const double *a, 
     memcpy(copy, a, (size_t)(m * n) * sizeof *copy);
     /* Row-major A is column-major A^T = V diag(s) U^T: LAPACK's left vectors are our vt, its right ones our u. */
     double best = 0;
-    lapack_int info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, job, (lapack_int)n, (lapack_int)m, copy, (lapack_int)n, s,
-                                          vt, (lapack_int)n, u, (lapack_int)r, &best, -1, iwork);
+    const lapack_int rows = (lapack_int)n, columns = (lapack_int)m, least = (lapack_int)r, query = -1;
+    lapack_int info = 0;
+    LAPACK_dgesdd(&job, &rows, &columns, copy, &rows, s, vt, &rows, u, &least, &best, &query, iwork, &info);
     if (info != 0) GEODEC_THROW(GEODEC_INTERNAL, "dgesdd refused its work query: %d", (int)info);
-    const int64_t n_work = (int64_t)best;
+    const lapack_int n_work = (lapack_int)best;
     GEODEC_NEW(work, n_work);
-    info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, job, (lapack_int)n, (lapack_int)m, copy, (lapack_int)n, s, vt,
-                               (lapack_int)n, u, (lapack_int)r, work, (lapack_int)n_work, iwork);
+    LAPACK_dgesdd(&job, &rows, &columns, copy, &rows, s, vt, &rows, u, &least, work, &n_work, iwork, &info);
     if (info < 0) GEODEC_THROW(GEODEC_INTERNAL, "dgesdd refused argument %d", (int)-info);
     if (info > 0) GEODEC_THROW(GEODEC_NOCONV, "dgesdd did not converge on %lld x %lld", (long long)m, (long long)n);
 done:

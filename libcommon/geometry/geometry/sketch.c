@@ -5,7 +5,7 @@
 #include "linalg/blas.h"
 #include "linalg/eig.h"
 
-#include <lapacke.h>
+#include <lapack.h>
 #include <math.h>
 #include <string.h>
 
@@ -131,8 +131,9 @@ geodec_status geodec_sketch_turn(geodec_sketch *s, geodec_err *err)
     }
     if (!(most > 0)) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; principal components need different ones");
     /* rows of ours are columns of LAPACK's */
-    lapack_int info = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, d, w, s->image, d, tau, work, n_work);
-    if (info == 0) info = LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, d, w, w, s->image, d, tau, work, n_work);
+    lapack_int info = 0;
+    LAPACK_dgeqrf(&d, &w, s->image, &d, tau, work, &n_work, &info);
+    if (info == 0) LAPACK_dorgqr(&d, &w, &w, s->image, &d, tau, work, &n_work, &info);
     if (info != 0) GEODEC_THROW(GEODEC_INTERNAL, "dgeqrf refused argument %d", (int)-info);
     double *const old = s->probe;
     s->probe = s->image;
