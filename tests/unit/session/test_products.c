@@ -182,7 +182,8 @@ static void digits(int q, int out[3])
     }
 }
 
-static float plain_product(geodec_arithmetic arithmetic, const geodec__matrix *w, int64_t row, const float *x)
+/* v: the weights of one row. */
+static float plain_product(geodec_arithmetic arithmetic, const geodec__matrix *w, const weight *v, const float *x)
 {
     const int group = group_of(w->type);
     float acc = 0;
@@ -190,10 +191,10 @@ static float plain_product(geodec_arithmetic arithmetic, const geodec__matrix *w
         int q[32];
         const float scale = round_block(arithmetic, x + at, q);
         for (int first = 0; first < 32; first += group) {
-            const weight common = weight_at(w, row, at + first);
+            const weight common = v[at + first];
             int sum[3] = {0, 0, 0}, total = 0;
             for (int i = first; i < first + group; i++) {
-                const int code = weight_at(w, row, at + i).code;
+                const int code = v[at + i].code;
                 int digit[3] = {q[i], 0, 0};
                 if (arithmetic == GEODEC_EXACT) digits(q[i], digit);
                 for (int k = 0; k < 3; k++) {
@@ -335,7 +336,11 @@ static void check_definition(int type, geodec_arithmetic arithmetic, int64_t row
     if (extreme) fill_extremes(&w, &in, MAX_N);
     geodec__panels p = pack(&w);
     float *want = geodec_mem_new(MAX_N * rows, sizeof *want), *y = geodec_mem_new(MAX_N * rows, sizeof *y);
-    for (int64_t i = 0; i < MAX_N * rows; i++) want[i] = plain_product(arithmetic, &w, i % rows, in.row[i / rows]);
+    weight *v = geodec_mem_new(cols, sizeof *v);
+    for (int64_t row = 0; row < rows; row++) {
+        for (int64_t col = 0; col < cols; col++) v[col] = weight_at(&w, row, col);
+        for (int64_t i = 0; i < MAX_N; i++) want[i * rows + row] = plain_product(arithmetic, &w, v, in.row[i]);
+    }
     for (int a = 0; a < 3; a++)
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
             if (!geodec_kernels_isa_available(isas[a])) continue;
@@ -351,6 +356,7 @@ static void check_definition(int type, geodec_arithmetic arithmetic, int64_t row
     free_data(w.data);
     free_data(p.data);
     geodec_mem_free(in.x);
+    geodec_mem_free(v);
     geodec_mem_free(want);
     geodec_mem_free(y);
 }
