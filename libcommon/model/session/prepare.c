@@ -43,7 +43,7 @@ struct geodec__prepare {
     entry **order;  /* [n] by offset here */
     int32_t *place; /* [1 << bits] 1 + the index of an entry, 0: free; at the hash of its address or after it */
     int bits;
-    int64_t n, next, passes, bytes, widest;
+    int64_t n, next, passes, bytes, widest, unreleased;
     uint8_t *data;
     geodec__prepare_kind kind;
     atomic_bool done;
@@ -236,15 +236,27 @@ static void move_task(void *ctx, int64_t task, int worker)
 }
 
 /* In steps, so that the file's copy and this one are never both in memory. */
-static void move(const geodec_model *m, entry *e, uint8_t *to, geodec_pool *pool)
+/* The pages of the file that were read: at once those of a whole step, those of smaller matrices together, since each
+ * release makes all processors forget their addresses. */
+static void release(const geodec_model *m, geodec__prepare *p, const uint8_t *data, int64_t n)
+{
+    if (n >= STEP / 2) {
+        geodec_gguf_release(m->gguf, data, (size_t)n);
+    } else if ((p->unreleased += n) >= STEP) {
+        geodec_gguf_release_all(m->gguf, NULL, 0);
+        p->unreleased = 0;
+    }
+}
+
+static void move(const geodec_model *m, geodec__prepare *p, entry *e, geodec_pool *pool)
 {
     const int64_t units = (e->bytes + e->unit - 1) / e->unit, step = e->unit < STEP ? STEP / e->unit : 1;
     const int64_t size = e->w.rows * e->w.row_bytes;
     const int64_t read = e->panels.format ? GEODEC__PANEL * e->w.row_bytes : e->unit; /* bytes of the file in a unit */
-    for (moving v = {.e = e, .to = to}; v.first < units; v.first += step) {
+    for (moving v = {.e = e, .to = p->data + e->at}; v.first < units; v.first += step) {
         const int64_t n = units - v.first < step ? units - v.first : step, at = v.first * read;
         geodec_pool_run_dynamic(pool, n, move_task, &v);
-        geodec_gguf_release(m->gguf, e->w.data + at, (size_t)(size - at < n * read ? size - at : n * read));
+        release(m, p, e->w.data + at, size - at < n * read ? size - at : n * read);
     }
     atomic_store_explicit(&e->ready, true, memory_order_release);
 }
@@ -255,7 +267,7 @@ static void move_share(const geodec_model *m, geodec__prepare *p, geodec_pool *p
     /* the file's pages that the first pass read must not stay in memory with the panels */
     if (p->kind == GEODEC__PREPARE_PANELS) geodec_gguf_release_all(m->gguf, NULL, 0);
     for (; p->next < p->n && moved < share; p->next++) {
-        move(m, p->order[p->next], p->data + p->order[p->next]->at, pool);
+        move(m, p, p->order[p->next], pool);
         moved += p->order[p->next]->bytes;
     }
     if (p->next < p->n) return;
