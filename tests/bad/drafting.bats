@@ -46,17 +46,19 @@ use_store() { "$bin/geodec-bake" -q -o out.h5 store.h5; }
 
 # mutated KIND [free]: tests the mutations of this kind.
 mutated() {
-    local kind=$1 free=${2:-} every=${GEODEC_MUTATIONS:-7} n=0 names
+    local kind=$1 free=${2:-} every=${GEODEC_MUTATIONS:-7} n=0 names plain left
+    plain=$(< "$art/plain")
+    shopt -s dotglob nullglob # of left
     names=$("$mutate" --list "$art/$kind.h5")
     while read -r mutation; do
         n=$((n + 1))
         [ $((n % every)) -eq 0 ] || continue
-        rm -f out.h5
+        [ ! -e out.h5 ] || rm out.h5
         "$mutate" "$art/$kind.h5" "$kind.h5" "$mutation"
         run --separate-stderr "use_$kind"
         echo "$mutation: status $status, stderr '$stderr'"
         case $status in
-        0) [ -n "$free" ] || [ "$output" = "$(cat "$art/plain")" ] ;;
+        0) [ -n "$free" ] || [ "$output" = "$plain" ] ;;
         3)
             [ -z "$output" ] || [ -n "$free" ]
             [ "${#stderr_lines[@]}" -eq 1 ]
@@ -71,7 +73,8 @@ mutated() {
             ;;
         *) false ;;
         esac
-        [ -z "$(find . -name '*.tmp*')" ]
+        left=(*.tmp*)
+        [ "${#left[@]}" -eq 0 ]
     done <<< "$names"
     [ "$n" -gt 20 ]
 }

@@ -17,16 +17,17 @@ setup() {
 says() {
     local path=$1 code=$2 word=$3 before after
     shift 3
-    before=$(ls -A "$dir")
+    shopt -s dotglob
+    before=("$dir"/*)
     run --separate-stderr "$@"
-    after=$(ls -A "$dir")
+    after=("$dir"/*)
     echo "status $status, stdout '$output', stderr '$stderr'"
     [ "$status" -eq "$code" ]
     [ -z "$output" ]
     [ "${#stderr_lines[@]}" -eq 1 ]
     [[ "$stderr" == *"$path"* ]]
     [[ "$stderr" == *"$word"* ]]
-    [ "$before" = "$after" ]
+    [ "${before[*]}" = "${after[*]}" ]
 }
 
 # in_little_memory COMMAND...: runs it with 1 GiB of address space, and one thread, because stacks count.

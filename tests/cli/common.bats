@@ -10,16 +10,17 @@ load blocked
         run --separate-stderr "$t" --help
         [ "$status" -eq 0 ] || { echo "$t: $status"; false; }
         [ -z "$stderr" ]
-        [[ "$output" == "Usage: $(basename "$t")"* ]] || { echo "$t"; false; }
+        [[ "$output" == "Usage: ${t##*/}"* ]] || { echo "$t"; false; }
         [[ "$output" == *"Exit status"* && "$output" == *"--threads"* ]]
     done
 }
 
 @test "--version prints tool, package and version" {
+    version=$(cat VERSION)
     for t in "$bin"/geodec-*; do
         run "$t" --version
         [ "$status" -eq 0 ]
-        [ "$output" = "$(basename "$t") (geodec) $(cat VERSION)" ]
+        [ "$output" = "${t##*/} (geodec) $version" ]
     done
 }
 
@@ -28,7 +29,7 @@ load blocked
         run --separate-stderr "$t" --no-such-option
         [ "$status" -eq 2 ] || { echo "$t: $status"; false; }
         [ -z "$output" ]
-        [[ "$stderr" == "$(basename "$t"): unknown option '--no-such-option'"* ]]
+        [[ "$stderr" == "${t##*/}: unknown option '--no-such-option'"* ]]
         [ "${#stderr_lines[@]}" -eq 2 ]
     done
 }
