@@ -152,10 +152,7 @@ geodec_status geodec_export_run(const geodec_model *m, const geodec_export_optio
     GEODEC_NEW(j.reader, workers);
     for (int i = 0; i < workers; i++)
         GEODEC_TRY(geodec__export_reader_init(&j.reader[i], m, o, workers > 1 ? NULL : pool, err));
-    for (int k = 0; k < 2; k++) {
-        GEODEC_NEW(rows[k], group);
-        for (int i = 0; i < group; i++) GEODEC_TRY(geodec__export_rows_init(&rows[k][i], c, o, o->window, false, err));
-    }
+    for (int k = 0; k < 2; k++) GEODEC_NEW(rows[k], group);
     GEODEC_TRY(geodec__export_artifact_begin(out, c, o, err));
     for (int turn = 0;; turn ^= 1) {
         GEODEC_TRY(geodec__export_plan_next(&plan, group, INT64_MAX, err));

@@ -84,6 +84,9 @@ typedef struct geodec__rows {
 geodec_status geodec__export_rows_init(geodec__rows *r, const geodec_model_config *c, const geodec_export_options *o,
                                        int32_t capacity, bool by_layer, geodec_err *err) GEODEC_MUST_USE;
 void geodec__export_rows_clear(geodec__rows *r);
+/* Room for n rows, by_layer false; r may be {0}. What r held is lost when it grows. */
+geodec_status geodec__export_rows_fit(geodec__rows *r, const geodec_model_config *c, const geodec_export_options *o,
+                                      int32_t n, geodec_err *err) GEODEC_MUST_USE;
 void *geodec__export_column_data(const geodec__rows *r, const geodec__column *c);
 
 /* Reads windows with its own session. */
@@ -112,7 +115,8 @@ geodec_status geodec__export_reader_error(const geodec__reader *r, int workers, 
 /* Called after each pass with kept rows. rows holds them (by_layer: only these; otherwise all of the window so far). */
 typedef geodec_status (*geodec__export_emit)(void *ctx, const geodec__span *s, int32_t first, const geodec__rows *rows,
                                              geodec_err *err);
-/* With rows->by_layer every pass overwrites rows; otherwise rows receives the whole window. emit may be NULL. */
+/* With rows->by_layer every pass overwrites rows; otherwise rows, at first {0}, receives the whole window and grows if
+ * it must. emit may be NULL. */
 geodec_status geodec__export_window_read(geodec__reader *r, const geodec__plan *p, const geodec__span *s,
                                          geodec__rows *rows, geodec__export_emit emit, void *ctx,
                                          geodec_err *err) GEODEC_MUST_USE;

@@ -14,8 +14,8 @@ enum { WINDOWS = 64 /* of the pilot, at most */ };
 typedef struct trial {
     geodec__plan plan;
     geodec__reader *reader; /* [workers] */
-    geodec__rows *rows;     /* [2 group], as the export has while it writes one half */
-    int workers, group;
+    geodec__rows *rows;     /* [workers] */
+    int workers;
     geodec_pool *pool;
 } trial;
 
@@ -24,8 +24,8 @@ static void window(void *ctx, int64_t task, int worker)
     trial *t = ctx;
     geodec__reader *r = &t->reader[worker];
     if (r->status == GEODEC_OK)
-        r->status = geodec__export_window_read(r, &t->plan, &t->plan.span[task], &t->rows[task % t->group], NULL, NULL,
-                                               &r->error);
+        r->status =
+            geodec__export_window_read(r, &t->plan, &t->plan.span[task], &t->rows[worker], NULL, NULL, &r->error);
 }
 
 /* The first `items` windows, in groups as the export reads them. */
@@ -55,13 +55,10 @@ static geodec_status open_readers(trial *t, const geodec_model *m, const geodec_
     const geodec_model_config *c = geodec_model_configuration(m);
     const int64_t bytes = o->window * geodec__export_row_bytes(c, o);
     t->workers = geodec__export_workers(m, o, t->pool, 2 * bytes);
-    t->group = geodec__export_group(t->workers, geodec_streamed_is(m), bytes);
     GEODEC_NEW(t->reader, t->workers);
     for (int i = 0; i < t->workers; i++)
         GEODEC_TRY(geodec__export_reader_init(&t->reader[i], m, o, t->workers > 1 ? NULL : t->pool, err));
-    GEODEC_NEW(t->rows, 2 * t->group);
-    for (int i = 0; i < 2 * t->group; i++)
-        GEODEC_TRY(geodec__export_rows_init(&t->rows[i], c, o, o->window, false, err));
+    GEODEC_NEW(t->rows, t->workers);
 done:
     return st;
 }
@@ -109,7 +106,7 @@ geodec_status geodec_export_needs(const geodec_model *m, const geodec_export_opt
     geodec_needs_time(needs, "passes", 0, token * tokens / ranks);
 done:
     for (int i = 0; t.reader && i < t.workers; i++) geodec__export_reader_clear(&t.reader[i]);
-    for (int i = 0; t.rows && i < 2 * t.group; i++) geodec__export_rows_clear(&t.rows[i]);
+    for (int i = 0; t.rows && i < t.workers; i++) geodec__export_rows_clear(&t.rows[i]);
     GEODEC_FREE(t.reader, t.rows);
     geodec__export_plan_clear(&t.plan);
     return st;

@@ -73,6 +73,17 @@ void geodec__export_rows_clear(geodec__rows *r)
     *r = (geodec__rows){0};
 }
 
+/* Most windows are shorter than the model allows, and keep fewer rows. */
+geodec_status geodec__export_rows_fit(geodec__rows *r, const geodec_model_config *c, const geodec_export_options *o,
+                                      int32_t n, geodec_err *err)
+{
+    if (n <= r->capacity) return GEODEC_OK;
+    geodec__export_rows_clear(r);
+    const geodec_status st = geodec__export_rows_init(r, c, o, n, false, err);
+    if (st != GEODEC_OK) geodec__export_rows_clear(r);
+    return st;
+}
+
 /* Makes room for a pass of so many rows. */
 static geodec_status make_room(geodec__reader *r, const geodec_model_config *c, int32_t rows, geodec_err *err)
 {
@@ -259,6 +270,7 @@ geodec_status geodec__export_window_read(geodec__reader *reader, const geodec__p
     const geodec_export_options *o = p->o;
     const geodec_model_config *c = geodec_model_configuration(geodec_session_model(reader->session));
     int32_t kept = 0;
+    if (!rows->by_layer) GEODEC_PASS(geodec__export_rows_fit(rows, c, o, s->kept > 0 ? s->kept : 1, err));
     rows->n = 0;
     for (part k = {0}; k.at < s->n && kept < s->kept; k.at += k.passed) {
         const int64_t place = p->tokens - p->n_token + s->token + k.at;

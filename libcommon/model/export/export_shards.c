@@ -399,26 +399,29 @@ static geodec_status read_rows(const geodec_safetensors *s, const geodec_model_c
 
 /* One shard, window by window, as geodec_export_run appends. */
 static geodec_status append_shard(const geodec_safetensors *s, const geodec_model_config *c,
-                                  const geodec_export_options *o, void *layer, geodec__rows *r, geodec_artifact *out,
+                                  const geodec_export_options *o, geodec__rows *r, geodec_artifact *out,
                                   geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int32_t *sequence = NULL;
+    float *layer = NULL;
     const int at = 2; /* index of `sequence` */
     if (geodec_safetensors_count(s) != r->n_columns + o->n_layers)
         GEODEC_THROW(GEODEC_FORMAT, "a shard has an unexpected number of tensors");
     const int64_t rows = geodec_safetensors_at(s, at)->shape[0];
     GEODEC_NEW(sequence, rows);
+    GEODEC_NEW(layer, rows * c->d_model);
     GEODEC_TRY(geodec_safetensors_read(s, at, 0, rows, sequence, err));
     for (int64_t first = 0, next; first < rows; first = next) {
         for (next = first + 1; next < rows && sequence[next] == sequence[first];) next++;
-        if (next - first > r->capacity)
+        if (next - first > o->window)
             GEODEC_THROW(GEODEC_FORMAT, "sequence %d is longer than the window", sequence[first]);
+        GEODEC_TRY(geodec__export_rows_fit(r, c, o, (int32_t)(next - first), err));
         GEODEC_TRY(read_rows(s, c, o, first, (int32_t)(next - first), layer, r, err));
         GEODEC_TRY(geodec__export_artifact_rows(out, o, r, err));
     }
 done:
-    geodec_mem_free(sequence);
+    GEODEC_FREE(sequence, layer);
     return st;
 }
 
@@ -431,17 +434,15 @@ geodec_status geodec_export_assemble(const geodec_model *m, const geodec_export_
     geodec__folder f = {0};
     geodec_safetensors *s = NULL;
     char *path = NULL;
-    float *layer = NULL;
     GEODEC_TRY(geodec__export_check(c, o, err));
-    GEODEC_TRY(geodec__export_rows_init(&r, c, o, o->window, false, err));
-    GEODEC_NEW(layer, (int64_t)o->window * c->d_model);
+    GEODEC_TRY(geodec__export_rows_fit(&r, c, o, 1, err));
     GEODEC_TRY(geodec__export_folder_open(folder, &f, err));
     GEODEC_TRY(geodec__export_artifact_begin(out, c, o, err));
     for (int64_t k = 1; k <= shards; k++) {
         GEODEC_TRY(geodec_hooks_progress(hooks, "joining shards", k - 1, shards, err));
         GEODEC_TRY(geodec__export_folder_shard(&f, k, &path, err));
         GEODEC_TRY(geodec_safetensors_open(path, &s, err));
-        GEODEC_TRY_MSG(append_shard(s, c, o, layer, &r, out, err), "%s", path);
+        GEODEC_TRY_MSG(append_shard(s, c, o, &r, out, err), "%s", path);
         geodec_safetensors_close(s);
         geodec_mem_free(path);
         s = NULL;
@@ -449,7 +450,7 @@ geodec_status geodec_export_assemble(const geodec_model *m, const geodec_export_
     }
 done:
     geodec_safetensors_close(s);
-    GEODEC_FREE(path, layer);
+    geodec_mem_free(path);
     geodec__export_rows_clear(&r);
     geodec__export_folder_close(&f);
     return st;

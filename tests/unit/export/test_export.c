@@ -3,6 +3,7 @@
 #include "chain/activations.h"
 #include "decode/tiny.h"
 #include "export/export.h"
+#include "export/export_internal.h"
 #include "io/file.h"
 #include "support/support.h"
 
@@ -173,6 +174,38 @@ Test(export, same_bytes_with_any_threads_and_a_limit)
     o.max_tokens = 9;
     test_ok(make(m, text, test_tmp("c.h5"), 3, o, &sum, &err), &err);
     cr_assert_eq(sum.rows, 9);
+    geodec_model_close(m);
+}
+
+/* A window of the model's whole context takes no room for rows that it does not keep: of large models these are more
+ * than the memory. */
+Test(export, takes_room_for_the_rows_that_a_window_keeps)
+{
+    geodec_err err = {0};
+    geodec_model *m = open_tiny();
+    const geodec_model_config *c = geodec_model_configuration(m);
+    const int32_t layer = 1;
+    const geodec_export_options o = {
+        .n_layers = 1, .layer = &layer, .window = c->n_ctx, .positions = GEODEC_EXPORT_RANGE, .from = 2, .to = 7};
+    static const int32_t kept[] = {5, 0, 5}; /* of the sequences of the text */
+    geodec_export_source source = {0};
+    geodec__plan plan;
+    geodec__reader reader = {0};
+    geodec__rows rows = {0};
+    test_ok(geodec_export_source_tokens("tokens", text, strlen(text), c->n_vocab, &source, &err), &err);
+    geodec__export_plan_init(&plan, m, &o, &source);
+    test_ok(geodec__export_plan_next(&plan, 8, INT64_MAX, &err), &err);
+    cr_assert_eq(plan.n, 3);
+    test_ok(geodec__export_reader_init(&reader, m, &o, NULL, &err), &err);
+    for (int64_t i = 0; i < plan.n; i++) {
+        test_ok(geodec__export_window_read(&reader, &plan, &plan.span[i], &rows, NULL, NULL, &err), &err);
+        cr_assert_eq(rows.n, kept[i]);
+        cr_assert_eq(rows.capacity, 5);
+    }
+    geodec__export_rows_clear(&rows);
+    geodec__export_reader_clear(&reader);
+    geodec__export_plan_clear(&plan);
+    geodec_export_source_close(&source);
     geodec_model_close(m);
 }
 
