@@ -12,7 +12,7 @@ static geodec_consistency_options opt;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "consistency.h5"),
     OPT_I64("dim", 'n', &dim, 0, GEODEC_RBF_MAX_N, "N",
-            "use the first N principal coordinates (0: the cloud's integer dimension)"),
+            "use the first N principal coordinates (0: the cloud's dimension, at least 2 and at most 12)"),
     OPT_F64("tau", 0, &opt.tau, 0.001, 0.999, "X",
             "tolerance for the share of pairs of neighbours in a different order, and for the relative error of the "
             "length of a step"),
@@ -55,7 +55,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_activations_view(states, &v, err));
     GEODEC_TRY(geodec_activations_units(states, &unit_of_row, &split, err));
     geodec_harness_charts_say_split(&c->hooks, &split);
-    GEODEC_TRY(cloud_dim(c, &cloud, dim, cloud.k_int, &n, err));
+    GEODEC_TRY(cloud_dim(c, &cloud, dim, geodec_cloud_dimension(&cloud), &n, err));
     GEODEC_TRY(geodec_cloud_coordinates(&cloud, n, &x, err));
     GEODEC_NEW(unit, cloud.points);
     for (int64_t i = 0; i < cloud.points; i++) {

@@ -189,8 +189,8 @@ geodec_status geodec_consistency_run(int64_t points, int64_t n, const double *x,
     halves h = {.n = n};
     double *own = NULL, *work = NULL;
     if (points < 1 || n < 1 || n > GEODEC_RBF_MAX_N || !(o->tau > 0) || !(o->tau < 1) || o->replicates < 0)
-        GEODEC_THROW(GEODEC_RANGE, "consistency of %lld points in %lld dimensions within %g", (long long)points,
-                     (long long)n, o->tau);
+        GEODEC_THROW(GEODEC_RANGE, "consistency of %lld points in %lld dimensions (at most %d) within %g",
+                     (long long)points, (long long)n, GEODEC_RBF_MAX_N, o->tau);
     GEODEC_TRY(divide(&h, points, x, unit, o->seed, err));
     for (int side = 0; side < 2; side++)
         if (h.count[side] < n + 2)
