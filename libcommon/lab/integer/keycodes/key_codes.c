@@ -114,7 +114,8 @@ geodec_status geodec__key_codes_begin(const geodec_model *m, const geodec_key_co
     if (o->window < GROUP || o->window > WINDOW_MAX)
         GEODEC_THROW(GEODEC_RANGE, "documents of %d tokens; %d to %d", o->window, GROUP, WINDOW_MAX);
     if (c->head_dim > GEODEC_CODES_DIM_MAX)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "codes of heads of more than %d values", GEODEC_CODES_DIM_MAX);
+        GEODEC_THROW(GEODEC_SCARCE, "heads of %d values; codes have at most %d", (int)c->head_dim,
+                     GEODEC_CODES_DIM_MAX);
     GEODEC_NEW(r, 1);
     r->model = m;
     r->window = o->window / GROUP * GROUP;
