@@ -16,6 +16,8 @@ static const cli_option options[] = {
     OPT_I64("steps", 'T', &opt.steps, 1, 1e5, "N", "steps of a path"),
     OPT_F64("length", 0, &opt.length, 1e-9, 1e9, "X", "g-length of a path and of the geodesic to its target"),
     OPT_F64("angle", 0, &angle, 0.1, 179, "DEGREES", "angle between a path and the geodesic to its target"),
+    OPT_F64("planted", 0, &opt.planted, 0, 1, "SHARE",
+            "share of the facts whose target is where a warp of the sweep leads: the positive control"),
     OPT_I64("bootstrap", 0, &opt.bootstrap, 0, 1e6, "N", "replicates over facts for the 95 % intervals"),
     CLI_SWEEP_OPTIONS(shard, joined, "facts"),
 };
@@ -29,7 +31,7 @@ static const cli_tool tool = {
         "Shoots geodesics at targets of the same length in another direction, warps the smooth field at the query or\n"
         "at the target, and shoots again. Strengths are 0, 0.7, 1.4, -1.4 and -2.1; widths are 1/4, 1/2 and 1 of the\n"
         "path. A strength of 0 must change nothing (exit code 4 otherwise). Control: the same on the unit sphere and\n"
-        "in flat space.",
+        "in flat space. --planted moves targets to where a warp leads, so that they can be reached.",
     .examples = "  geodec-warp -o warp.h5 metric.h5",
     CLI_TAKES(options, 1, 1),
 };
@@ -58,6 +60,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_warp_say(&c->hooks, "field", &field, &opt);
     geodec_warp_say(&c->hooks, "sphere", &sphere, &opt);
     geodec_warp_say(&c->hooks, "flat", &flat, &opt);
+    if (opt.planted > 0)
+        cli_say(c, "%lld of %lld facts are planted: a warp of the sweep carries them", (long long)field.planted,
+                (long long)field.facts);
     cli_say(c, "zero strength: nothing changed");
 done:
     stage_end(&stage);

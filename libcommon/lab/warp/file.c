@@ -9,6 +9,7 @@ typedef struct report {
     geodec_warp_options o;
     geodec_warp_cell best; /* of `field`, alpha above 0 */
     int64_t cells, diverged, zero_failures;
+    bool plants;
     double zero_reduction, zero_spill, sphere_best, flat_best;
 } report;
 #define IN(m) GEODEC_IN(report, m)
@@ -68,6 +69,9 @@ static const geodec_attr attrs[] = {
     {"steps", GEODEC_ATTR_I64, 0, "steps of a path", IN(o.steps)},
     {"length", GEODEC_ATTR_F64, 0, "g-length of a path, and of the geodesic to the target", IN(o.length)},
     {"angle", GEODEC_ATTR_F64, 0, "between the two at the query, radians", IN(o.angle)},
+    {"planted", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL,
+     "facts of which a warp of the sweep is known to carry the target (--planted)", IN(field.planted),
+     GEODEC_WHEN(report, plants)},
     {"cells", GEODEC_ATTR_I64, 0, "strengths above 0 x widths x places", IN(cells)},
     {"passes", GEODEC_ATTR_I64, 0, "cells that pass", IN(field.passes)},
     {"diverged", GEODEC_ATTR_I64, 0, "cells with broken paths", IN(diverged)},
@@ -91,7 +95,7 @@ static const geodec_extent extents[] = {
     {"R", .plus = GEODEC_WARP_RADII}, {"F", IN(field.facts)}, {"H", IN(field.holdouts)}};
 
 const geodec_kind geodec_warp_kind = {
-    GEODEC_ABOUT("warp", 1, 0, "geodec-warp",
+    GEODEC_ABOUT("warp", 1, 1, "geodec-warp",
                  "what a local warp of the metric does to a geodesic that should be redirected, and to others"),
     GEODEC_TABLES(fields, attrs, extents),
 };
@@ -108,7 +112,7 @@ static const geodec_warp_cell *best_of(const geodec_warp *w, const geodec_warp_o
 geodec_status geodec_warp_write(const geodec_warp *field, const geodec_warp *sphere, const geodec_warp *flat,
                                 const geodec_warp_options *o, geodec_artifact *a, geodec_err *err)
 {
-    report r = {.field = *field, .sphere = *sphere, .flat = *flat, .o = *o};
+    report r = {.field = *field, .sphere = *sphere, .flat = *flat, .o = *o, .plants = o->planted > 0};
     if (sphere->cells != field->cells || flat->cells != field->cells || sphere->facts != field->facts ||
         flat->facts != field->facts || sphere->holdouts != field->holdouts || flat->holdouts != field->holdouts)
         GEODEC_FAIL(GEODEC_INVAL, "the controls have another shape than the experiment");

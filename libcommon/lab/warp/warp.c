@@ -33,7 +33,8 @@ typedef struct run {
     const double *point;
     int64_t points, n;
     geodec_warp *w;
-    uint8_t *lost; /* [facts] broken down without any warp */
+    uint8_t *lost;    /* [facts] broken down without any warp */
+    uint8_t *planted; /* [facts] */
 } run;
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
@@ -123,6 +124,50 @@ static geodec_status rotated(const run *r, int64_t q, const double *v, geodec_rn
 
 /* ---- one fact ---------------------------------------------------------------------------------------------------- */
 
+/* Moves the target t, of which `end` is the end of the path without a warp, to where the path ends in the warp with the
+ * longest lengths and the middle width around q towards t. *fine false: no such target was found, and t is as it was.
+ */
+static geodec_status plant(const run *r, const double *q, const double *v, const double *end, double *t, bool *fine,
+                           double *xs, geodec_err *err)
+{
+    enum { TURNS = 200 };
+    const int64_t n = r->n;
+    const geodec_warp_options *o = r->o;
+    const double sigma = sqrt(geodec__gap2(n, end, q)) * o->width[o->widths / 2];
+    double alpha = o->alpha[0], at[N_MAX], next[N_MAX], direction[N_MAX], step[N_MAX], was[N_MAX], before[N_MAX];
+    for (int64_t i = 1; i < o->strengths; i++) alpha = o->alpha[i] < alpha ? o->alpha[i] : alpha;
+    memcpy(at, t, (size_t)n * sizeof *at);
+    *fine = false;
+    /* the fixed point by Anderson's mixing of depth 1 (J. ACM 12 (1965) 547): the plain iteration creeps or swings */
+    for (int turn = 0; turn < TURNS; turn++) {
+        geodec_space_warped s;
+        bool there;
+        double along = 0, all = 0;
+        for (int64_t i = 0; i < n; i++) direction[i] = at[i] - q[i];
+        GEODEC_PASS(geodec_space_warped_init(&s, r->s, q, direction, alpha, sigma, err));
+        GEODEC_PASS(shoot(r, &s.base, q, v, next, &there, xs, err));
+        if (!there) return GEODEC_OK;
+        for (int64_t i = 0; i < n; i++) step[i] = next[i] - at[i];
+        if (geodec__dot(n, step, step) <= 1e-20 * geodec__gap2(n, next, q)) {
+            *fine = geodec__gap2(n, at, end) > 1e-6 * geodec__gap2(n, at, q); /* a warp along the path turns nothing */
+            if (*fine) memcpy(t, at, (size_t)n * sizeof *t);
+            return GEODEC_OK;
+        }
+        for (int64_t i = 0; turn > 0 && i < n; i++) {
+            along += step[i] * (step[i] - was[i]);
+            all += (step[i] - was[i]) * (step[i] - was[i]);
+        }
+        const double mix = all > 0 ? fmin(fmax(along / all, -2), 2) : 0;
+        for (int64_t i = 0; i < n; i++) {
+            const double here = at[i] + 0.5 * step[i], there_before = turn > 0 ? before[i] : here;
+            was[i] = step[i];
+            before[i] = here;
+            at[i] = here - mix * (here - there_before);
+        }
+    }
+    return GEODEC_OK;
+}
+
 typedef struct holdout {
     double v[N_MAX], end[N_MAX], before;
     int64_t to;
@@ -180,13 +225,23 @@ static geodec_status fact_task(void *ctx, int64_t f, geodec_err *err)
     bool fine;
     GEODEC_NEW(xs, 2 * (r->o->steps + 1) * n);
     GEODEC_NEW(hold, w->holdouts);
-    w->query[f] = (int64_t)geodec_rng_below(&rng, (uint64_t)r->points);
-    const int64_t q = w->query[f], to = nearest(r, q);
-    if (to < 0) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; a warp needs different ones");
-    GEODEC_TRY(aim(r, q, to, v, err));
-    GEODEC_TRY(rotated(r, q, v, &rng, u, err));
-    GEODEC_TRY(shoot(r, r->s, r->point + q * n, u, w->target + f * n, &fine, xs, err));
-    if (fine) GEODEC_TRY(shoot(r, r->s, r->point + q * n, v, end, &fine, xs, err));
+    geodec_rng chance = geodec_rng_stream(r->o->seed, geodec_rng_id("warp planted", (uint64_t)f));
+    const bool plants = geodec_rng_uniform(&chance) < r->o->planted;
+    int64_t q = 0;
+    for (int draw = 0; draw < DRAWS; draw++) { /* of points; the first one that a planted fact fits */
+        bool found = !plants;
+        w->query[f] = q = (int64_t)geodec_rng_below(&rng, (uint64_t)r->points);
+        const double *x = r->point + q * n;
+        const int64_t to = nearest(r, q);
+        if (to < 0) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; a warp needs different ones");
+        GEODEC_TRY(aim(r, q, to, v, err));
+        GEODEC_TRY(rotated(r, q, v, &rng, u, err));
+        GEODEC_TRY(shoot(r, r->s, x, u, w->target + f * n, &fine, xs, err));
+        if (fine) GEODEC_TRY(shoot(r, r->s, x, v, end, &fine, xs, err));
+        if (fine && plants) GEODEC_TRY(plant(r, x, v, end, w->target + f * n, &found, xs, err));
+        r->planted[f] = plants && fine && found;
+        if (found) break;
+    }
     if (fine) GEODEC_TRY(distance(r->s, end, w->target + f * n, &w->before[f], &fine, err));
     for (int64_t h = 0; h < w->holdouts; h++) {
         int64_t p = (int64_t)geodec_rng_below(&rng, (uint64_t)r->points - 1);
@@ -332,7 +387,7 @@ static geodec_status check(const geodec_space *s, int64_t points, const geodec_w
                     (int)s->n);
     if (o->facts < 1 || o->holdouts < 0 || o->steps < 1 || !(o->length > 0) || !(o->angle > 0) || !(o->angle < M_PI) ||
         o->strengths < 1 || o->strengths > GEODEC_WARP_STRENGTHS || o->widths < 1 || o->widths > GEODEC_WARP_WIDTHS ||
-        o->bootstrap < 0)
+        o->bootstrap < 0 || !(o->planted >= 0) || !(o->planted <= 1))
         GEODEC_FAIL(GEODEC_RANGE, "options of the warp are out of range");
     for (int64_t i = 0; i < o->strengths; i++) zero |= o->alpha[i] == 0;
     for (int64_t i = 0; i < o->widths; i++)
@@ -358,19 +413,26 @@ geodec_status geodec_warp_run(const geodec_space *s, int64_t points, const doubl
     GEODEC_NEW_EACH(w.cells * w.facts, w.after, w.after_warped);
     GEODEC_NEW_EACH(w.cells * w.facts * w.holdouts, w.spillover, w.shift, w.away);
     GEODEC_NEW(w.cell, w.cells);
-    GEODEC_NEW_EACH(w.facts, r.lost, ones);
+    GEODEC_NEW_EACH(w.facts, r.lost, r.planted, ones);
     const int64_t size = sizeof(double), held = w.holdouts * size;
-    const geodec_sweep_result result[] = {{w.query, 1, size},           {w.holdout, 1, held},
-                                          {w.velocity, 1, w.n * size},  {w.target, 1, w.n * size},
-                                          {w.before, 1, size},          {r.lost, 1, 1},
-                                          {w.after, w.cells, size},     {w.after_warped, w.cells, size},
-                                          {w.spillover, w.cells, held}, {w.shift, w.cells, held},
+    const geodec_sweep_result result[] = {{w.query, 1, size},
+                                          {w.holdout, 1, held},
+                                          {w.velocity, 1, w.n * size},
+                                          {w.target, 1, w.n * size},
+                                          {w.before, 1, size},
+                                          {r.lost, 1, 1},
+                                          {r.planted, 1, 1},
+                                          {w.after, w.cells, size},
+                                          {w.after_warped, w.cells, size},
+                                          {w.spillover, w.cells, held},
+                                          {w.shift, w.cells, held},
                                           {w.away, w.cells, held}};
     GEODEC_TRY(geodec_sweep_run(o->sweep, pool, hooks, "warp: fact", w.facts, 1, fact_task, &r, result,
                                 sizeof result / sizeof *result, err));
     if (geodec_sweep_partial(o->sweep)) goto give;
     for (int64_t f = 0; f < w.facts; f++) {
         lost += r.lost[f];
+        w.planted += r.planted[f];
         ones[f] = r.lost[f] ? 0 : 1;
         if (r.lost[f]) w.before[f] = 0;
     }
@@ -385,7 +447,7 @@ give:
     GEODEC_MOVE(*out, w);
 done:
     geodec_warp_clear(&w);
-    GEODEC_FREE(r.lost, ones);
+    GEODEC_FREE(r.lost, r.planted, ones);
     return st;
 }
 

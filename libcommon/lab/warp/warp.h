@@ -14,6 +14,10 @@
  * and their shift the distance of the two ends over `length`. They count when they lie farther from the centre of the
  * warp than a number of widths.
  *
+ * Planted facts: t is the end of the path itself in one of the warps of the sweep, the one of greatest length around q
+ * towards t (a fixed point), so that this warp carries the fact exactly: what the experiment says of a change that is
+ * known to work. Their points are the first ones at which there is such a target.
+ *
  * Controls: alpha = 0 is part of every run and must give exactly no change; a null cloud is another metric; the unit
  * sphere and flat space, where targets are known in closed form, are run with the same options by the tool. A path that
  * breaks down is counted, left out, and makes its cell "diverged". */
@@ -41,6 +45,7 @@ typedef struct geodec_warp_options {
     double alpha[GEODEC_WARP_STRENGTHS]; /* default 0, 0.7, 1.4, -1.4, -2.1 (below 0: longer); one must be 0 */
     double width[GEODEC_WARP_WIDTHS];    /* sigma over the chart length of the path; default 0.25, 0.5, 1 */
     double radius[GEODEC_WARP_RADII];    /* holdouts beyond so many sigma count; default 0, 1, 2, 3 */
+    double planted;                      /* share of the facts that a warp of the sweep carries; default 0 */
     int64_t bootstrap;                   /* replicates over facts; default 1000 */
     uint64_t seed;
     geodec_sweep *sweep; /* facts in slices, which are not summed up; NULL: at once */
@@ -67,6 +72,7 @@ typedef struct geodec_warp {
     double *spillover, *shift, *away; /* [cells][facts][holdouts]; -1 = broken; away: distance to the centre in sigma */
     geodec_warp_cell *cell;           /* [cells] */
     geodec_estimate before_mean;
+    int64_t planted;               /* facts */
     int64_t passes, zero_failures; /* cells that pass; values of cells with alpha 0 that are not exactly 0 */
 } geodec_warp;
 

@@ -88,6 +88,44 @@ Test(warp, effects)
     geodec_pool_destroy(pool);
 }
 
+/* Planted facts are carried: the warp that they were planted with leads to the target, and the distance before is that
+ * of another place. The other facts keep their targets. */
+Test(warp, planted_facts_are_carried)
+{
+    for (int k = 0; k < 2; k++) {
+        geodec_err err = {0};
+        geodec_warp_options o = options();
+        geodec_warp plain = {0}, w = {0};
+        o.facts = 12;
+        o.length = 0.4;
+        test_ok(geodec_warp_exact(N, k, &o, NULL, NULL, &plain, &err), &err);
+        cr_assert_eq(plain.planted, 0);
+        o.planted = 0.6;
+        test_ok(geodec_warp_exact(N, k, &o, NULL, NULL, &w, &err), &err);
+        cr_assert(w.planted >= 4 && w.planted <= 10, "%d planted", (int)w.planted);
+        const int64_t cell = (4 * o.widths + 1) * GEODEC_WARP_PLACES + GEODEC_WARP_QUERY; /* strength -2.1, width .5 */
+        int64_t carried = 0;
+        for (int64_t f = 0; f < o.facts; f++) {
+            if (memcmp(w.target + f * N, plain.target + f * N, N * sizeof *w.target) == 0) {
+                cr_assert_eq(w.after[cell * o.facts + f], plain.after[cell * o.facts + f]);
+                continue;
+            }
+            cr_assert_gt(w.before[f], 1e-3 * o.length);
+            cr_assert_lt(w.after[cell * o.facts + f], 1e-6 * w.before[f]);
+            carried++;
+        }
+        cr_assert_eq(carried, w.planted);
+        cr_assert_gt(w.cell[cell].reduction.value, plain.cell[cell].reduction.value);
+        o.planted = 1;
+        geodec_warp_clear(&w);
+        test_ok(geodec_warp_exact(N, k, &o, NULL, NULL, &w, &err), &err);
+        cr_assert_eq(w.planted, o.facts);
+        cr_assert_gt(w.cell[cell].reduction.value, 1 - 1e-6);
+        geodec_warp_clear(&w);
+        geodec_warp_clear(&plain);
+    }
+}
+
 Test(warp, bad_input_is_refused)
 {
     geodec_err err = {0};
