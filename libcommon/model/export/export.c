@@ -124,7 +124,8 @@ static void window_task(void *ctx, int64_t task, int worker)
         r->status = geodec__export_window_read(r, j->plan, &j->plan->span[task], &j->rows[task], NULL, NULL, &r->error);
 }
 
-int geodec__export_group(int workers, bool streams, int64_t window_bytes)
+/* Windows of a group, which are read before the results are written. */
+static int group_of(int workers, bool streams, int64_t window_bytes)
 {
     int group = workers;
     const int most = streams ? STREAMED : workers > 1 ? 4 * workers : 1;
@@ -148,7 +149,7 @@ geodec_status geodec_export_run(const geodec_model *m, const geodec_export_optio
     GEODEC_TRY(geodec__export_check(c, o, err));
     const int64_t window_bytes = o->window * geodec__export_row_bytes(c, o);
     workers = geodec__export_workers(m, o, pool, 2 * window_bytes);
-    group = geodec__export_group(workers, geodec_streamed_is(m), window_bytes);
+    group = group_of(workers, geodec_streamed_is(m), window_bytes);
     GEODEC_NEW(j.reader, workers);
     for (int i = 0; i < workers; i++)
         GEODEC_TRY(geodec__export_reader_init(&j.reader[i], m, o, workers > 1 ? NULL : pool, err));

@@ -125,8 +125,6 @@ geodec_status geodec__export_window_read(geodec__reader *r, const geodec__plan *
  * take too much memory, or the model streams. window_bytes: memory of a window's results. */
 int geodec__export_workers(const geodec_model *m, const geodec_export_options *o, const geodec_pool *pool,
                            int64_t window_bytes);
-/* Windows of a group, which are read before the results are written. */
-int geodec__export_group(int workers, bool streams, int64_t window_bytes);
 /* Bytes of one row's states and logits. */
 int64_t geodec__export_row_bytes(const geodec_model_config *c, const geodec_export_options *o);
 
