@@ -48,7 +48,7 @@ use_store() { "$bin/geodec-bake" -q -o out.h5 store.h5; }
 mutated() {
     local kind=$1 free=${2:-} every=${GEODEC_MUTATIONS:-7} n=0 names plain left
     plain=$(< "$art/plain")
-    shopt -s dotglob nullglob # of left
+    shopt -s dotglob nullglob globstar # of left
     names=$("$mutate" --list "$art/$kind.h5")
     while read -r mutation; do
         n=$((n + 1))
@@ -73,7 +73,7 @@ mutated() {
             ;;
         *) false ;;
         esac
-        left=(*.tmp*)
+        left=(**/*.tmp*)
         [ "${#left[@]}" -eq 0 ]
     done <<< "$names"
     [ "$n" -gt 20 ]

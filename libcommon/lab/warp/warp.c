@@ -159,10 +159,10 @@ static geodec_status plant(const run *r, const double *q, const double *v, const
         }
         const double mix = all > 0 ? fmin(fmax(along / all, -2), 2) : 0;
         for (int64_t i = 0; i < n; i++) {
-            const double here = at[i] + 0.5 * step[i], there_before = turn > 0 ? before[i] : here;
+            const double here = at[i] + 0.5 * step[i], last = turn > 0 ? before[i] : here;
             was[i] = step[i];
             before[i] = here;
-            at[i] = here - mix * (here - there_before);
+            at[i] = here - mix * (here - last);
         }
     }
     return GEODEC_OK;

@@ -235,7 +235,6 @@ static void move_task(void *ctx, int64_t task, int worker)
         memcpy(v->to + at, e->w.data + at, (size_t)(e->bytes - at < e->unit ? e->bytes - at : e->unit));
 }
 
-/* In steps, so that the file's copy and this one are never both in memory. */
 /* The pages of the file that were read: at once those of a whole step, those of smaller matrices together, since each
  * release makes all processors forget their addresses. */
 static void release(const geodec_model *m, geodec__prepare *p, const uint8_t *data, int64_t n)
@@ -248,6 +247,7 @@ static void release(const geodec_model *m, geodec__prepare *p, const uint8_t *da
     }
 }
 
+/* In steps, so that the file's copy and this one are never both in memory. */
 static void move(const geodec_model *m, geodec__prepare *p, entry *e, geodec_pool *pool)
 {
     const int64_t units = (e->bytes + e->unit - 1) / e->unit, step = e->unit < STEP ? STEP / e->unit : 1;

@@ -58,7 +58,8 @@ typedef struct geodec_key_codes_options {
 
 /* Rows of the calibration documents. */
 typedef struct geodec_key_codes_rows geodec_key_codes_rows;
-/* GEODEC_RANGE (options), GEODEC_SCARCE (fewer than 256 rows), GEODEC_NUMERIC, GEODEC_NOMEM. */
+/* GEODEC_RANGE (options), GEODEC_SCARCE (fewer than 256 rows, heads too wide, keys that cannot be replaced),
+ * GEODEC_NUMERIC, GEODEC_NOMEM. */
 geodec_status geodec_key_codes_capture(const geodec_model *m, const geodec_key_codes_texts *t,
                                        const geodec_key_codes_options *o, geodec_key_codes_rows **out,
                                        geodec_err *err) GEODEC_MUST_USE;
