@@ -88,11 +88,14 @@ joined() { cat "$@" | tr -d '\n'; }
 @test "an interrupt saves the text so far, and the same command goes on" {
     decode --prompt "One day" -n 150 --min-tokens 150 > "$tmp/all"
     : > "$tmp/joined"
-    for i in $(seq 200); do
+    local ms=30 # grows until a run gets as far as a token, however slow the machine is
+    for i in {0..399}; do
         status=0
-        timeout -s INT "0.0$((i % 6 + 3))" "$bin/geodec-decode" --quiet --model "$model" --artifacts none --ctx 300 --prompt "One day" -n 150 \
+        printf -v after "%04d" $((ms + i % 6 * 10)) # milliseconds
+        timeout -s INT "${after%???}.${after: -3}" "$bin/geodec-decode" --quiet --model "$model" --artifacts none --ctx 300 --prompt "One day" -n 150 \
             --min-tokens 150 --state "$tmp/s" > "$tmp/part" || status=$?
         [ "$status" -eq 0 ] || [ "$status" -eq 124 ] || [ "$status" -eq 130 ]
+        [ -s "$tmp/part" ] || ms=$((ms + 10))
         joined "$tmp/part" >> "$tmp/joined"
         [ "$(wc -c < "$tmp/joined")" -lt "$(wc -c < "$tmp/all")" ] || break
     done
