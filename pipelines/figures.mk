@@ -7,7 +7,6 @@ attr = $$($(table) --attr $2 $1)
 GP := pipelines/plots
 LAB := pipelines/lab
 # A table without a value to plot is not a failure.
-plot = pipelines/plots/draw $< "nan=NaN; plots='$(GP)'; format='$1'; out='$(out)'; $2"
 FIGURES := $(if $(EMBEDDED),training) spectrum twonn geodesics validity coverage acceptance speedup
 
 # ---- tables --------------------------------------------------------------------------------------------------------
@@ -46,9 +45,13 @@ $(F)/bench.tsv: $(R)/benchdecode.h5 FORCE
 # ---- figures -------------------------------------------------------------------------------------------------------
 # The script of figure NAME: plot.gp of the experiment of that name, NAME.gp of another, or one of $(GP).
 script = $(or $(wildcard $(LAB)/$1/plot.gp),$(wildcard $(LAB)/*/$1.gp),$(GP)/$1.gp)
-define figure
-$(F)/$1.svg $(F)/$1.png: $(F)/$1.%: $(call script,$1) $(GP)/style.gp $2 FORCE
-	@$$(call plot,$$*,$3)
+figure = $(call drawn,$(F)/$1,$(call script,$1),$2,$3)
+# $(call drawn,PATH,SCRIPT,TABLES,SETTINGS): PATH.svg and PATH.png
+define drawn
+$1.svg: private also := $(notdir $1).png
+$1.svg: $2 $(GP)/style.gp $3 FORCE
+	@pipelines/plots/draw $$< $$(out) "nan=NaN; plots='$(GP)'; $4"
+$1.png: $1.svg
 endef
 # The figure of the README.
 .PHONY: readme-figure

@@ -17,10 +17,7 @@ $(R)/acceptance/acceptance.tsv: $(ACCEPTANCE_NAMES:%=$(R)/acceptance/%.h5) FORCE
 	@bare=; for t in $(ACCEPTANCE_NAMES); do $(table) $$bare $(R)/acceptance/$$t.tsv "SELECT '$$t' AS text, * FROM t"; bare=--no-header; done > $(out)
 $(R)/acceptance/%.alpha.tsv: $(R)/acceptance/%.h5 FORCE
 	@$(drafting_alpha) > $(out)
-$(R)/acceptance/%.svg: $(LAB)/drafting/alpha.gp $(GP)/style.gp $(R)/acceptance/%.alpha.tsv FORCE
-	@$(call plot,svg,tsv='$(R)/acceptance/$*.alpha.tsv')
-$(R)/acceptance/%.png: $(LAB)/drafting/alpha.gp $(GP)/style.gp $(R)/acceptance/%.alpha.tsv FORCE
-	@$(call plot,png,tsv='$(R)/acceptance/$*.alpha.tsv')
+$(foreach t,$(ACCEPTANCE_NAMES),$(eval $(call drawn,$(R)/acceptance/$t,$(LAB)/drafting/alpha.gp,$(R)/acceptance/$t.alpha.tsv,tsv='$(R)/acceptance/$t.alpha.tsv')))
 $(R)/acceptance/acceptance.md: $(LAB)/acceptance/page $(BIN)/geodec-bench-decode $(BIN)/geodec-table $(MODEL_FILE) $(ACCEPTANCE_NAMES:%=$(R)/acceptance/%.h5) FORCE
 	@$(LAB)/acceptance/page $(BIN) $(MODEL_FILE) $(R)/acceptance $(ACCEPTANCE_NAMES) > $(out)
 .PHONY: acceptance acceptance-page

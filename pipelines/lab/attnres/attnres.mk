@@ -9,10 +9,8 @@ $(A)/profile.tsv: private also := fit.tsv
 $(A)/profile.tsv: $(LAB)/attnres/profiles $(RESIDUAL_MODELS) $(TEXT_FILE) $(BIN)/geodec-residual FORCE
 	@WINDOWS=$(WINDOWS) $< $(BIN) $(TEXT_FILE) $(new) $(RESIDUAL_MODELS)
 $(A)/fit.tsv: $(A)/profile.tsv
-$(A)/sweep.svg $(A)/sweep.png: $(A)/sweep.%: $(LAB)/attnres/plot.gp $(GP)/style.gp $(A)/sweep.tsv FORCE
-	@$(call plot,$*,tsv='$(A)/sweep.tsv')
-$(A)/profile.svg $(A)/profile.png: $(A)/profile.%: $(LAB)/attnres/profile.gp $(GP)/style.gp $(A)/profile.tsv FORCE
-	@$(call plot,$*,tsv='$(A)/profile.tsv')
+$(eval $(call drawn,$(A)/sweep,$(LAB)/attnres/plot.gp,$(A)/sweep.tsv,tsv='$(A)/sweep.tsv'))
+$(eval $(call drawn,$(A)/profile,$(LAB)/attnres/profile.gp,$(A)/profile.tsv,tsv='$(A)/profile.tsv'))
 .PHONY: attnres
 attnres: $(foreach f,sweep profile,$(A)/$f.svg $(A)/$f.png) $(A)/fit.tsv
 	@cat $(A)/fit.tsv

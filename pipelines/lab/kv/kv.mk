@@ -8,8 +8,7 @@ $(K)/kv.tsv: private also := needle.tsv speed.tsv
 $(K)/kv.tsv: $(LAB)/kv/sweep $(MODEL_FILE) $(TEXT_FILE) $(BIN)/geodec-project-kv $(BIN)/geodec-perplexity $(BIN)/geodec-decode $(BIN)/geodec-needle $(BIN)/geodec-kv-merge FORCE
 	@CONTEXTS='$(KV_CONTEXTS)' TOKENS=$(KV_TOKENS) NEEDLE=$(NEEDLE) TRIALS=$(TRIALS) $< $(BIN) $(MODEL_FILE) $(TEXT_FILE) $(new)
 $(K)/needle.tsv $(K)/speed.tsv: $(K)/kv.tsv
-$(K)/kv.svg $(K)/kv.png: $(K)/kv.%: $(LAB)/kv/plot.gp $(GP)/style.gp $(K)/kv.tsv FORCE
-	@$(call plot,$*,tsv='$(K)/kv.tsv')
+$(eval $(call drawn,$(K)/kv,$(LAB)/kv/plot.gp,$(K)/kv.tsv,tsv='$(K)/kv.tsv'))
 .PHONY: kv
 kv: $(K)/kv.svg $(K)/kv.png $(K)/needle.tsv $(K)/speed.tsv
 	@cat $(K)/needle.tsv $(K)/speed.tsv

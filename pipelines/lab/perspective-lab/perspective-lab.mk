@@ -73,10 +73,8 @@ $(PL)/routes.tsv: $(PL)/summary.tsv FORCE
 $(PL)/alike.tsv: $(PL)/summary.tsv FORCE
 	@$(table) $< "SELECT iif(variant = 'angle', 0, replace(variant, 'alike-', '')) AS weight, bits, $(call pl_bar,bits), p_edge, $(call pl_bar,p_edge), size, p_independent \
 	  FROM t WHERE variant = 'angle' OR variant LIKE 'alike-%'" | sed 's/\t-/\tnan/g' > $(out)
-$(PL)/routes.svg $(PL)/routes.png: $(PL)/routes.%: $(LAB)/perspective-lab/routes.gp $(GP)/style.gp $(PL)/routes.tsv FORCE
-	@$(call plot,$*,tsv='$(PL)/routes.tsv')
-$(PL)/alike.svg $(PL)/alike.png: $(PL)/alike.%: $(LAB)/perspective-lab/alike.gp $(GP)/style.gp $(PL)/alike.tsv FORCE
-	@$(call plot,$*,tsv='$(PL)/alike.tsv')
+$(eval $(call drawn,$(PL)/routes,$(LAB)/perspective-lab/routes.gp,$(PL)/routes.tsv,tsv='$(PL)/routes.tsv'))
+$(eval $(call drawn,$(PL)/alike,$(LAB)/perspective-lab/alike.gp,$(PL)/alike.tsv,tsv='$(PL)/alike.tsv'))
 .PHONY: perspective-lab perspective-page
 perspective-lab: $(PL)/summary.tsv $(PL)/parts.tsv $(PL_FIGURES)
 	@cat $(PL)/summary.tsv

@@ -47,8 +47,7 @@ $(foreach s,$(SHF_SEEDS),$(foreach k,$(SHF_KINDS),$(eval $(call shf_run,$k,$s)))
 
 $(SHF)/shf.tsv: $(LAB)/shf/table $(SHF_RUNS:%=%/done) FORCE
 	@BIN=$(BIN) bash $< $(SHF_RUNS) > $(out)
-$(SHF)/shf.svg $(SHF)/shf.png: $(SHF)/shf.%: $(LAB)/shf/plot.gp $(GP)/style.gp $(SHF)/shf.tsv FORCE
-	@$(call plot,$*,tsv='$(SHF)/shf.tsv')
+$(eval $(call drawn,$(SHF)/shf,$(LAB)/shf/plot.gp,$(SHF)/shf.tsv,tsv='$(SHF)/shf.tsv'))
 # A row for each measure: means over the seeds for the three ways of training, and the percentage by which each penalty lowers the measure
 # compared with the plain run of the same seed: mean and standard error of the pairs. Pairs with a missing number are left out.
 SHF_MEASURES := bits_per_byte turn geodesic_over_line curvature radius first_accepted

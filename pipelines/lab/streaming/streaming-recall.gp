@@ -11,4 +11,6 @@ set linetype 9 linecolor rgb '#000000' linewidth 1.5 pointtype 1 pointsize 0.7
 # the control is the last but two, dashed
 shown = 'mix1 router1 flowmap router2 token last popular pair expertmaps'
 index_of(name) = system(sprintf("printf '%s' '%s' | tr ',' '\\n' | grep -nx '%s' | cut -d: -f1", '%s', names, name)) - 1
-plot for [i=1:words(shown)] tsv index index_of(word(shown, i)) using 1:2:3:4 with yerrorlines linetype i title columnheader(1)
+array at[words(shown)]
+do for [i=1:words(shown)] { at[i] = index_of(word(shown, i)) }
+plot for [i=1:words(shown)] tsv index at[i] using 1:2:3:4 with yerrorlines linetype i title columnheader(1)
