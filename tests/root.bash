@@ -11,3 +11,12 @@ mktemp() {
         *) command mktemp "$@" ;;
     esac
 }
+
+# program_rows FROM TO: the rows that depend on neither model nor text, from the results of another run, if it is there. A stage compares contents, so
+# whatever does depend on them is made again.
+program_rows() {
+    local part
+    [ -d "$1" ] || return 0
+    mkdir -p "$2"
+    for part in streaming perspective integer; do [ ! -d "$1/$part" ] || cp -a "$1/$part" "$2/"; done
+}

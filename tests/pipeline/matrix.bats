@@ -66,6 +66,7 @@ SIZES=(QUICK=1 TOKENS=600 POINTS=120 STORE_TEXTS=6 STORE_LENGTH=64 PROMPTS=2 NEW
 
 cell() { # cell TEXT MODEL
     local r="$W/cell/$1-$2" goal f
+    program_rows "$W/kept/novel" "$r"
     goal="$r/headline.tsv"
     case ${MATRIX-}/$1 in
         full/*) goal=results ;;

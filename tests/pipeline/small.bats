@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Small texts: the pipeline ends with a report, and every figure and row that was not measured has its reason. An invalid text or model ends
 # the pipeline with one line.
-# full: forty runs of the main job
+# full: runs of the main job
 # bats file_tags=full
 
 bats_require_minimum_version 1.5.0
@@ -48,10 +48,12 @@ reported() { # the report is whole, and says no more than was measured
     run tiny results TEXT="$BATS_TEST_TMPDIR/note.txt"
     [ "$status" -eq 0 ]
     [[ "$output" != *RUN* ]]
+    mv "$r" "$BATS_FILE_TMPDIR/first"
 }
 
 @test "a text of one token" {
     printf 'a' > "$BATS_TEST_TMPDIR/one.txt"
+    program_rows "$BATS_FILE_TMPDIR/first" "$r"
     tiny results TEXT="$BATS_TEST_TMPDIR/one.txt"
     reported
     [ "$boxes" -ge 15 ]
