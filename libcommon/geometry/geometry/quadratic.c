@@ -59,6 +59,8 @@ typedef struct fit {
     double *t;              /* [count][n] tangential coordinates */
     double *row;            /* [count][p] the design */
     double *weighted;       /* [count][p] w row */
+    double *image;          /* [count][p] rows times a matrix, for the squares of their lengths by it */
+    double *leverage;       /* [count] */
     double *normal;         /* [p][p] its factor; then the inverse */
     double *inverse;        /* [p][p] */
     double *middle;         /* [p][p] sum w^2 row row^T */
@@ -122,12 +124,17 @@ static void monomials(int64_t n, const double *u, double *m)
         for (int64_t b = a; b < n; b++) *m++ = (a == b ? 0.5 : 1) * u[a] * u[b];
 }
 
-/* The chord over the tangential length, from the products of the fit before. */
-static double chord(const geodec_quadratic *q, const double *t)
+/* x^T M x of each row x of f->row from column `first` on, M symmetric [k][k]: the dots of the rows with their images.
+ */
+static void images(const fit *f, int64_t first, int64_t k, const double *m)
 {
-    double m[MAX_PAIRS];
-    monomials(q->n, t, m);
-    const double length2 = geodec__dot(q->n, t, t), lift2 = geodec__norm2(q->pairs, q->product, m);
+    geodec_blas_gemm(false, false, f->count, k, k, 1, f->row + first, f->p, m, k, 0, f->image + first, f->p);
+}
+
+/* The chord over the tangential length; lift2: from the products of the fit before. */
+static double chord(int64_t n, const double *t, double lift2)
+{
+    const double length2 = geodec__dot(n, t, t);
     if (!(lift2 > 0) || !(length2 > 0)) return 1;
     return fmin(sqrt(1 + lift2 / length2), longest_chord);
 }
@@ -135,17 +142,20 @@ static double chord(const geodec_quadratic *q, const double *t)
 /* Coordinates and design, in units of the radius; `bent`: q->product is there. */
 static void design(const fit *f, bool bent)
 {
-    const int64_t n = f->n, d = f->d;
+    const int64_t n = f->n, d = f->d, square = 1 + n;
     const geodec_quadratic *q = f->q;
     geodec_blas_gemm(false, true, f->count, n, d, 1, f->z, d, q->tangent, d, 0, f->t, n);
+    for (int64_t i = 0; bent && i < f->count; i++) monomials(n, f->t + i * n, f->row + i * f->p + square);
+    if (bent) images(f, square, q->pairs, q->product);
     for (int64_t i = 0; i < f->count; i++) {
         double u[MAX_N], *row = f->row + i * f->p;
         const double *t = f->t + i * n;
-        const double longer = (bent ? chord(q, t) : 1) / q->radius;
+        const double lift2 = bent ? geodec__dot(q->pairs, row + square, f->image + i * f->p + square) : 0;
+        const double longer = chord(n, t, lift2) / q->radius;
         for (int64_t a = 0; a < n; a++) u[a] = t[a] * longer;
         row[0] = 1;
         memcpy(row + 1, u, (size_t)n * sizeof *u);
-        monomials(n, u, row + 1 + n);
+        monomials(n, u, row + square);
         for (int64_t c = 0; c < f->p; c++) f->weighted[i * f->p + c] = f->w[i] * row[c];
     }
 }
@@ -173,12 +183,8 @@ static void residuals(const fit *f)
     const double *tangent = f->q->tangent;
     memcpy(f->residual, f->z, (size_t)(f->count * d) * sizeof *f->z);
     geodec_blas_gemm(false, false, f->count, d, f->p, -1, f->row, f->p, f->coefficient, d, 1, f->residual, d);
-    for (int64_t i = 0; i < f->count; i++) {
-        double *r = f->residual + i * d, part[MAX_N];
-        for (int64_t a = 0; a < n; a++) part[a] = geodec__dot(d, tangent + a * d, r);
-        for (int64_t a = 0; a < n; a++)
-            for (int64_t j = 0; j < d; j++) r[j] -= part[a] * tangent[a * d + j];
-    }
+    geodec_blas_gemm(false, true, f->count, n, d, 1, f->residual, d, tangent, d, 0, f->image, n);
+    geodec_blas_gemm(false, false, f->count, d, n, -1, f->image, n, tangent, d, 1, f->residual, d);
 }
 
 /* The noise of the whole fit, and into f->weighted each row of the design times its weight and the size of its own
@@ -192,11 +198,13 @@ static void noise(const fit *f)
     for (int64_t c = 0; c < p * p; c++) hat += f->inverse[c] * f->middle[c]; /* both symmetric */
     geodec_blas_gemm(false, false, p, p, p, 1, f->inverse, p, f->middle, p, 0, f->normal, p);
     geodec_blas_gemm(false, false, p, p, p, 1, f->normal, p, f->inverse, p, 0, f->middle, p);
+    images(f, 0, p, f->inverse);
+    for (int64_t i = 0; i < f->count; i++) f->leverage[i] = f->w[i] * geodec__dot(p, f->row + i * p, f->image + i * p);
+    images(f, 0, p, f->middle);
     for (int64_t i = 0; i < f->count; i++) {
-        const double *row = f->row + i * p, w = f->w[i];
+        const double w = f->w[i], leverage = f->leverage[i], left = fmax(1e-3, 1 - leverage);
         const double r2 = geodec__dot(f->d, f->residual + i * f->d, f->residual + i * f->d);
-        const double leverage = w * geodec__norm2(p, f->inverse, row), left = fmax(1e-3, 1 - leverage);
-        const double expected = fmax(1e-3, 1 - 2 * leverage + geodec__norm2(p, f->middle, row));
+        const double expected = fmax(1e-3, 1 - 2 * leverage + geodec__dot(p, f->row + i * p, f->image + i * p));
         sum += w * r2;
         total += w;
         missed += w * r2 / (left * left);
@@ -302,7 +310,8 @@ geodec_status geodec_quadratic_fit(geodec_quadratic *q, int64_t count, const dou
     GEODEC_NEW_EACH(geodec__max(count, f.p) * f.d, f.z, f.residual);
     GEODEC_NEW(f.w, count);
     GEODEC_NEW(f.t, count * f.n);
-    GEODEC_NEW_EACH(count * f.p, f.row, f.weighted);
+    GEODEC_NEW_EACH(count * f.p, f.row, f.weighted, f.image);
+    GEODEC_NEW(f.leverage, count);
     GEODEC_NEW_EACH(f.p * f.p, f.normal, f.inverse, f.middle);
     GEODEC_NEW(f.coefficient, f.p * f.d);
     GEODEC_TRY(gather(&f, y, centre, share, err));
@@ -325,7 +334,8 @@ geodec_status geodec_quadratic_fit(geodec_quadratic *q, int64_t count, const dou
     }
     lift(&f, f.coefficient);
 done:
-    GEODEC_FREE(f.z, f.residual, f.w, f.t, f.row, f.weighted, f.normal, f.inverse, f.middle, f.coefficient);
+    GEODEC_FREE(f.z, f.residual, f.w, f.t, f.row, f.weighted, f.image, f.leverage, f.normal, f.inverse, f.middle,
+                f.coefficient);
     return st;
 }
 
