@@ -2,6 +2,7 @@
 
 #include "base/control_group.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,9 +89,13 @@ int64_t geodec_memory_limit_room(const geodec_memory_limit *l)
 
 int64_t geodec_memory_limit_whole(void)
 {
-    const int64_t machine = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-    const int64_t group = geodec_memory_limit_of("").group;
-    return group > 0 && group < machine ? group : machine;
+    static atomic_llong whole; /* 0: not asked yet; the kernel's answer takes a dozen files */
+    if (atomic_load(&whole) == 0) {
+        const int64_t machine = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+        const int64_t group = geodec_memory_limit_of("").group;
+        atomic_store(&whole, group > 0 && group < machine ? group : machine);
+    }
+    return atomic_load(&whole);
 }
 
 int64_t geodec_memory_limit_resident(void) { return read_line("/proc/self/status", "VmRSS:"); }

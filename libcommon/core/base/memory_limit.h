@@ -22,7 +22,8 @@ typedef struct geodec_memory_limit {
 geodec_memory_limit geodec_memory_limit_of(const char *root);
 /* Bytes that this process may take on top of what it has: the lesser of available and group_room; -1: unknown. */
 int64_t geodec_memory_limit_room(const geodec_memory_limit *l);
-/* Bytes that this process could ever have: the memory of the machine or, where less, of its control groups; above 0. */
+/* Bytes that this process could ever have, asked once: the memory of the machine or, where less, of its control groups;
+ * above 0. */
 int64_t geodec_memory_limit_whole(void);
 /* Resident bytes of this process, now and at most so far; 0: unknown. */
 int64_t geodec_memory_limit_resident(void);

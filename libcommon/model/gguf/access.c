@@ -47,11 +47,20 @@ int64_t geodec_gguf_offset(const geodec_gguf *g, const void *data)
     const geodec_gguf *part = g->borrowed ? NULL : geodec__gguf_part_of(g, data);
     return part ? part->start + part->offset + ((const uint8_t *)data - part->map.data) : -1;
 }
+
+/* Each release makes all processors forget their addresses. */
+enum { TOGETHER = 1 << 20 };
+
 void geodec_gguf_release(const geodec_gguf *g, const void *data, size_t n)
 {
     const geodec_gguf *part = geodec__gguf_part_of(g, data);
-    if (!g->borrowed && part)
-        geodec_file_map_release(&part->map, data, n); /* written bytes would be lost, not read again */
+    if (g->borrowed || !part) return; /* written bytes would be lost, not read again */
+    if (n >= TOGETHER / 2) {
+        geodec_file_map_release(&part->map, data, n);
+    } else if (atomic_fetch_add(g->unreleased, (long long)n) + (long long)n >= TOGETHER) {
+        atomic_store(g->unreleased, 0);
+        geodec_gguf_release_all(g, NULL, 0);
+    }
 }
 
 void geodec_gguf_release_all(const geodec_gguf *g, const void *rare, size_t n)

@@ -128,7 +128,8 @@ geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char *key, int32
 /* Whether an array, not empty, has n times the same integer, *v. */
 geodec_status geodec_gguf_array_same(const geodec_gguf *g, const char *key, int64_t *v, bool *same,
                                      geodec_err *err) GEODEC_MUST_USE;
-/* Releases the pages of data[0 .. n-1], inside the map; they are read again on access. */
+/* Releases the pages of data[0 .. n-1], inside the map; they are read again on access. Pages of pieces below 512 KiB
+ * are released together, after 1 MiB of them. */
 void geodec_gguf_release(const geodec_gguf *g, const void *data, size_t n);
 /* Releases the pages of the whole file; its `rare` bytes (n of them, may be 0) are then expected to be accessed at
  * random. */

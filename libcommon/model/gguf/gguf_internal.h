@@ -5,6 +5,8 @@
 #include "gguf/gguf.h"
 #include "io/file.h"
 
+#include <stdatomic.h>
+
 /* Value types as numbered in the file. */
 typedef enum geodec__gguf_kind {
     GGUF_U8,
@@ -46,9 +48,11 @@ typedef struct geodec__gguf_key {
 struct geodec_gguf {
     char *path;
     geodec_file_map map;
-    int64_t offset; /* of the map in the file */
-    int64_t start;  /* of a part of a split model: geodec_gguf_part_at */
-    int32_t n_more; /* further parts, whose tensors are listed here */
+    atomic_llong
+        *unreleased; /* bytes of small pieces since the last release; its own memory, as readers have const g */
+    int64_t offset;  /* of the map in the file */
+    int64_t start;   /* of a part of a split model: geodec_gguf_part_at */
+    int32_t n_more;  /* further parts, whose tensors are listed here */
     struct geodec_gguf **more;
     bool borrowed; /* the caller owns the bytes */
     uint32_t version;

@@ -334,6 +334,7 @@ static geodec_status open_any(const void *data, int64_t offset, size_t size, con
     geodec_gguf *g = NULL;
     GEODEC_NEW(g, 1);
     GEODEC_STRDUP(g->path, name);
+    GEODEC_NEW(g->unreleased, 1);
     g->borrowed = data != NULL;
     g->map.data = data;
     g->map.size = size;
@@ -403,7 +404,7 @@ void geodec_gguf_close(geodec_gguf *g)
         geodec_mem_free(u.owned);
     }
     for (int32_t i = 0; i < g->n_more; i++) geodec_gguf_close(g->more[i]);
-    GEODEC_FREE(g->more, g->key, g->key_order, g->tensor, g->tensor_order, g->path);
+    GEODEC_FREE(g->more, g->key, g->key_order, g->tensor, g->tensor_order, g->path, g->unreleased);
     if (!g->borrowed) geodec_file_map_close(&g->map);
     geodec_mem_free(g);
 }

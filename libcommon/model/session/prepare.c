@@ -43,7 +43,7 @@ struct geodec__prepare {
     entry **order;  /* [n] by offset here */
     int32_t *place; /* [1 << bits] 1 + the index of an entry, 0: free; at the hash of its address or after it */
     int bits;
-    int64_t n, next, passes, bytes, widest, unreleased;
+    int64_t n, next, passes, bytes, widest;
     uint8_t *data;
     geodec__prepare_kind kind;
     atomic_bool done;
@@ -235,20 +235,8 @@ static void move_task(void *ctx, int64_t task, int worker)
         memcpy(v->to + at, e->w.data + at, (size_t)(e->bytes - at < e->unit ? e->bytes - at : e->unit));
 }
 
-/* The pages of the file that were read: at once those of a whole step, those of smaller matrices together, since each
- * release makes all processors forget their addresses. */
-static void release(const geodec_model *m, geodec__prepare *p, const uint8_t *data, int64_t n)
-{
-    if (n >= STEP / 2) {
-        geodec_gguf_release(m->gguf, data, (size_t)n);
-    } else if ((p->unreleased += n) >= STEP) {
-        geodec_gguf_release_all(m->gguf, NULL, 0);
-        p->unreleased = 0;
-    }
-}
-
 /* In steps, so that the file's copy and this one are never both in memory. */
-static void move(const geodec_model *m, geodec__prepare *p, entry *e, geodec_pool *pool)
+static void move(const geodec_model *m, const geodec__prepare *p, entry *e, geodec_pool *pool)
 {
     const int64_t units = (e->bytes + e->unit - 1) / e->unit, step = e->unit < STEP ? STEP / e->unit : 1;
     const int64_t size = e->w.rows * e->w.row_bytes;
@@ -256,7 +244,7 @@ static void move(const geodec_model *m, geodec__prepare *p, entry *e, geodec_poo
     for (moving v = {.e = e, .to = p->data + e->at}; v.first < units; v.first += step) {
         const int64_t n = units - v.first < step ? units - v.first : step, at = v.first * read;
         geodec_pool_run_dynamic(pool, n, move_task, &v);
-        release(m, p, e->w.data + at, size - at < n * read ? size - at : n * read);
+        geodec_gguf_release(m->gguf, e->w.data + at, (size_t)(size - at < n * read ? size - at : n * read));
     }
     atomic_store_explicit(&e->ready, true, memory_order_release);
 }
