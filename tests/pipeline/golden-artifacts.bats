@@ -19,7 +19,7 @@ setup() {
 }
 
 @test "every attribute and field has the same contents" {
-    sh tests/golden/make/artifact-contents "$bin" "$dir"/*.h5 > "$BATS_TEST_TMPDIR/contents"
+    bash tests/golden/make/artifact-contents "$bin" "$dir"/*.h5 > "$BATS_TEST_TMPDIR/contents"
     diff tests/golden/artifacts/contents.tsv "$BATS_TEST_TMPDIR/contents"
     "$bin/geodec-check" "$dir"/*.h5
 }
