@@ -54,7 +54,8 @@ load blocked
         [ ${#name} -ge 4 ] || continue
         for word in "${name:0:1}${name:2:1}${name:1:1}${name:3}" "${name:0:${#name}-2}${name: -1}" "${name}x" "z$name"; do
             [[ $'\n'$names != *$'\n'"$word"* ]] || continue # an option, or short for one
-            said=$("$bin/geodec-decode" "--$word" 2>&1 | sed -n "s/.*did you mean '--\(.*\)'.*/\1/p") || true
+            said=$("$bin/geodec-decode" "--$word" 2>&1) || true
+            [[ $said =~ "did you mean '--"([^\']*)\' ]] && said=${BASH_REMATCH[1]} || said=
             [ "$said" = "$(awk -v word="$word" -f pipelines/nearest.awk <<< "$names")" ] || { echo "$word: $said"; false; }
             words=$((words + 1))
         done
@@ -75,14 +76,15 @@ load blocked
     [ "$("$bin/geodec-tokenize" $m VERSION)" = "$("$bin/geodec-tokenize" --model $m VERSION)" ]
     named=0
     for t in "$bin"/geodec-*; do
-        "$t" --options | grep -q $'^option	model	.*	path	' || continue
+        options=$("$t" --options)
+        [[ $options == *$'\noption\tmodel\t'*([^$'\n'])$'\tpath\t'* ]] || continue
         named=$((named + 1))
         case $t in *-experts | *-ternary) args=(build) ;; *-model-path) continue ;; *) args=() ;; esac
         case $t in *-decode | *-sample | *-attest) args=(-p x) ;; esac
         # Neither form is an error of usage about the model itself.
-        run --separate-stderr "$t" "${args[@]}" no-such-model.gguf -o "$BATS_TEST_TMPDIR/none"
+        stderr=$("$t" "${args[@]}" no-such-model.gguf -o "$tmp/none" 2>&1 > /dev/null) || true
         [[ "$stderr" != *"option --model is required"* && "$stderr" != *"unexpected argument 'no-such-model.gguf'"* ]] || { echo "$t: $stderr"; false; }
-        run --separate-stderr "$t" "${args[@]}" --model no-such-model.gguf -o "$BATS_TEST_TMPDIR/none"
+        stderr=$("$t" "${args[@]}" --model no-such-model.gguf -o "$tmp/none" 2>&1 > /dev/null) || true
         [[ "$stderr" != *"unexpected argument"* ]] || { echo "$t: $stderr"; false; }
     done
     [ "$named" -ge 35 ] || { echo "$named tools"; false; }

@@ -113,8 +113,8 @@ near() { awk "BEGIN {d = $1 - $2; exit !(d < $3 && d > -$3)}" || { echo "$1, not
       for c in 128 1024; do
           printf '256\t%s\tdirect-int16\thot\t256\t512\t2\t1\t1\n256\t%s\tntt-crt\thot\t512\t2048\t56\t28\t1\n' $c $c
       done; } > "$BATS_TEST_TMPDIR/scores.tsv"
-    pipelines/plots/draw pipelines/lab/integer/integer-scores.gp \
-        "nan=NaN; plots='pipelines/plots'; format='svg'; out='$BATS_TEST_TMPDIR/s.svg'; tsv='$BATS_TEST_TMPDIR/scores.tsv'"
+    pipelines/plots/draw pipelines/lab/integer/integer-scores.gp "$BATS_TEST_TMPDIR/s.svg" \
+        "nan=NaN; plots='pipelines/plots'; tsv='$BATS_TEST_TMPDIR/scores.tsv'"
     grep -q 'ntt-crt' "$BATS_TEST_TMPDIR/s.svg"
 }
 

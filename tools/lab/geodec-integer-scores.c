@@ -249,6 +249,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (modes > 1) GEODEC_FAIL(GEODEC_INVAL, "--save, --load and --perplexity exclude each other");
     if (modes != c->n_args)
         GEODEC_FAIL(GEODEC_INVAL, "expected --save, --load or --perplexity with a text, or none of them");
+    if (modes == 0 && model_path)
+        GEODEC_FAIL(GEODEC_INVAL, "a model goes with --save, --load or --perplexity; the cost of a score needs none");
     if (output && !save_path) GEODEC_PASS(cli_may_write(c, output, err));
     return modes ? with_text(c, err) : cost(c, err);
 }
