@@ -256,7 +256,7 @@ static geodec_status read_banks(geodec_hdm *m, const head *h, const uint8_t *fro
     return GEODEC_OK;
 }
 
-geodec_status geodec__hdm_load(const geodec_file_map *f, geodec_hdm **out, geodec_err *err)
+static geodec_status load(const geodec_file_map *f, geodec_hdm **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     static const char *const what[] = {"mean", "banks", "entries", "texts"};
@@ -290,7 +290,7 @@ geodec_status geodec_hdm_read(const char *path, geodec_hdm **out, geodec_err *er
     geodec_status st = GEODEC_OK;
     geodec_file_map f = {0};
     GEODEC_TRY(geodec_file_map_open(path, &f, err));
-    GEODEC_TRY_MSG(geodec__hdm_load(&f, out, err), "%s", path);
+    GEODEC_TRY_MSG(load(&f, out, err), "%s", path);
 done:
     geodec_file_map_close(&f);
     return st;

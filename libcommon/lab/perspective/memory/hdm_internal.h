@@ -2,7 +2,6 @@
 #ifndef GEODEC_PERSPECTIVE_MEMORY_HDM_INTERNAL_H
 #define GEODEC_PERSPECTIVE_MEMORY_HDM_INTERNAL_H
 
-#include "io/file.h"
 #include "lab/perspective/memory/hdm.h"
 #include "lab/perspective/memory/hv_internal.h"
 
@@ -46,7 +45,5 @@ geodec_status geodec__hdm_open_bank(geodec_hdm *m, int32_t bank, geodec_err *err
 void geodec__hdm_settle(geodec_hdm *m, int32_t bank, geodec_isa isa);
 /* Appends an entry to the lists; there is room. */
 void geodec__hdm_link(geodec_hdm *m, int32_t bank, int32_t n);
-/* geodec_hdm_read of a file's bytes. */
-geodec_status geodec__hdm_load(const geodec_file_map *f, geodec_hdm **out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif
