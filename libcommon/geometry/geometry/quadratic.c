@@ -124,8 +124,7 @@ static void monomials(int64_t n, const double *u, double *m)
         for (int64_t b = a; b < n; b++) *m++ = (a == b ? 0.5 : 1) * u[a] * u[b];
 }
 
-/* x^T M x of each row x of f->row from column `first` on, M symmetric [k][k]: the dots of the rows with their images.
- */
+/* x M of each row x of f->row, its k columns from `first` on; x M x^T is the dot of a row with its image. */
 static void images(const fit *f, int64_t first, int64_t k, const double *m)
 {
     geodec_blas_gemm(false, false, f->count, k, k, 1, f->row + first, f->p, m, k, 0, f->image + first, f->p);

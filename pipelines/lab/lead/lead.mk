@@ -19,7 +19,7 @@ ablation: $(F)/ablation.tsv $(F)/ablation.svg $(F)/ablation.png
 lead: $(MODEL_FILE) $(addprefix $(BIN)/geodec-,sample export bake bench-decode gain table)
 	@mkdir -p results/lead
 	$(LAB)/lead/lead $(BIN) results/lead $(LEAD_MODELS) > results/lead/lead.tsv.tmp && mv results/lead/lead.tsv.tmp results/lead/lead.tsv
-	for f in svg png; do gnuplot -e "plots='$(GP)'; format='$$f'; out='results/lead/lead.$$f'; tsv='results/lead/lead.tsv'" $(LAB)/lead/models.gp || exit 1; done
+	@pipelines/plots/draw $(LAB)/lead/models.gp results/lead/lead.svg "plots='$(GP)'; tsv='results/lead/lead.tsv'"
 	@cat results/lead/lead.tsv
 LEAD_MODELS ?= $(MODEL_FILE) $(sort $(wildcard $(SHARED)/models/*.gguf))
 
