@@ -177,7 +177,7 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     [[ "$(grep ^validity <<< "$output")" == *"not measured: s: a cloud of 12 points is too small"* ]]
     printf '%s\n' "$output" > "$dir/headline.tsv"
     : > "$dir/none.tsv"
-    run sh pipelines/report/make-report title "$dir/none.tsv" "$dir/headline.tsv" "$dir/none.tsv" "$dir/none.tsv"
+    run pipelines/report/make-report "$dir/none.tsv" "$dir/none.tsv" "$dir/headline.tsv" "$dir/none.tsv" "$dir/nothing"
     [ "$status" -eq 0 ]
     [[ "$output" == *'<span class="verdict not-measured">not measured</span> s: a cloud of 12 points'* ]]
 }
