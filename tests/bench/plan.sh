@@ -63,4 +63,5 @@ row propagate "the same paths, flow" 1 --flow -o "$dir/phi2.h5" "$dir/m2.h5" "$d
 row records "the same paths" 2 -o "$dir/o.h5" "$dir/phi2.h5" "$dir/m2.h5"
 row validity "field of 1500 points, n 10, 6 starts" 2 --no-check --starts 6 -o "$dir/o.h5" "$dir/m2.h5"
 row coverage "$((1800 / f + 500)) points, n 6" 2 --points $((1800 / f + 500)) -o "$dir/o.h5" "$dir/q.h5"
+row second-form "$((120000 / f)) points, n 4" 2 --dim 4 -o "$dir/o.h5" "$dir/p.h5"
 row bake "60000 positions" 2 -o "$dir/o.h5" "$dir/all.h5"

@@ -27,6 +27,7 @@ propagate $d/metric.h5 $d/geodesics.h5
 records $d/propagators.h5 $d/metric.h5
 validity --no-check --starts 2 $d/metric.h5
 coverage --points 300 --dim 3 $d/cloud.h5
+second-form --dim 2 --samples 40 $d/cloud.h5
 bake $d/activations.h5
 LIST
 }

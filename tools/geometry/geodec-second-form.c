@@ -1,9 +1,10 @@
 /* geodec-second-form: curvature of the set. */
 #include "artifact/binding.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "chain/second_form.h"
+#include "cli/needs.h"
 #include "cli/shard.h"
-#include "cli/stage.h"
 
 #include <math.h>
 
@@ -39,6 +40,7 @@ static const cli_tool tool = {
         "The control is Gaussian noise with the covariance of the points, which has no curvature.",
     .examples = "geodec-second-form -o second-form.h5 cloud.h5 activations.h5",
     CLI_TAKES(options, 1, 2),
+    .plans = true,
 };
 
 static void say(const cli *c, const geodec_second_form *s)
@@ -58,6 +60,18 @@ static void say(const cli *c, const geodec_second_form *s)
                  (long long)s->pool.centres, LEAST);
     cli_say(c, "error of a point in one normal direction: %.3g; left out: %lld centres at an edge, %lld without a fit",
             s->noise, (long long)s->pool.edge, (long long)s->pool.failed);
+}
+
+/* --plan */
+static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_cloud *cloud, int64_t d, const double *x,
+                          geodec_err *err)
+{
+    geodec_size size;
+    needs_inputs(c->needs, stage);
+    GEODEC_PASS(geodec_second_form_needs(cloud, d, x, &opt, NEEDS_BUDGET, c->pool, &c->hooks, c->needs, &size, err));
+    needs_process(c->needs);
+    needs_output(c->needs, &size);
+    return GEODEC_OK;
 }
 
 static geodec_status run(const cli *c, geodec_err *err)
@@ -80,7 +94,13 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[1], &states, err));
         GEODEC_TRY(geodec_activations_view(states, &view, err));
     }
+    const double begin = geodec_clock_process_seconds();
     GEODEC_TRY(geodec_second_form_points(&cloud, states ? &view : NULL, &x, &d, err));
+    if (c->needs) {
+        needs_since(c->needs, "load", begin);
+        GEODEC_TRY(plan(c, &stage, &cloud, d, x, err));
+        goto done;
+    }
     GEODEC_TRY(geodec_second_form_compute(&cloud, d, x, &opt, c->pool, &c->hooks, &s, err));
     s.whole = states != NULL;
     STAGE_WRITE(&stage, &geodec_second_form_kind, geodec_artifact_save(stage.out, &s, err));

@@ -2,8 +2,10 @@
 
 #include "artifact/binding.h"
 #include "base/choose.h"
+#include "base/clock.h"
 #include "base/extremes_internal.h"
 #include "base/mem.h"
+#include "base/pilot.h"
 #include "base/rng.h"
 #include "base/tasks.h"
 #include "chain/metric_internal.h"
@@ -253,10 +255,11 @@ done:
     return st;
 }
 
-/* The rungs at the centres of the pilot, the chosen number of neighbours, and the slope of a centre's bias. */
+/* The rungs at the centres of the pilot, the chosen number of neighbours, and the slope of a centre's bias. seconds
+ * [RUNGS]: processor time of each rung, or NULL. */
 static geodec_status climb(const points *p, int64_t centres, const int32_t *centre, int64_t given,
-                           geodec_second_form_rung *rung, int64_t *count, int64_t *k, double *slope, geodec_pool *pool,
-                           const geodec_hooks *hooks, geodec_err *err)
+                           geodec_second_form_rung *rung, int64_t *count, int64_t *k, double *slope, double *seconds,
+                           geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
 {
     const int64_t coefficients = GEODEC_QUADRATIC_COEFFICIENTS(p->n);
     double last[PILOT], moved[RUNGS], size = rung_step * (double)coefficients;
@@ -265,7 +268,9 @@ static geodec_status climb(const points *p, int64_t centres, const int32_t *cent
     for (*count = 0, *k = given; *count < RUNGS && *count <= best + PAST; size *= rung_step) {
         const int64_t m = (int64_t)ceil(size) + 2;
         if (m > p->count / (*count < 2 ? 4 : 24) || m > MOST_NEIGHBOURS) break; /* a larger part is not local */
+        const double begin = geodec_clock_process_seconds();
         GEODEC_PASS(climb_one(p, centres, centre, m, last, rung + *count, moved + *count, pool, hooks, err));
+        if (seconds) seconds[*count] = geodec_clock_process_seconds() - begin;
         (*count)++;
         const double slope2 = bias_slope2(*count, rung, moved);
         double least = INFINITY;
@@ -291,13 +296,13 @@ static geodec_status climb(const points *p, int64_t centres, const int32_t *cent
     return GEODEC_OK;
 }
 
-/* The squared radius of the rung whose number of neighbours is nearest to k. */
-static double radius2_at(int64_t k, int64_t count, const geodec_second_form_rung *rung)
+/* The rung whose number of neighbours is nearest to k. */
+static int64_t rung_at(int64_t k, int64_t count, const geodec_second_form_rung *rung)
 {
     int64_t best = 0;
     for (int64_t r = 1; r < count; r++)
         if (llabs(rung[r].k - k) < llabs(rung[best].k - k)) best = r;
-    return rung[best].radius * rung[best].radius;
+    return best;
 }
 
 /* ---- groups and centres -------------------------------------------------------------------------------------------
@@ -331,10 +336,10 @@ done:
     return st;
 }
 
-/* Every m-th of the centres, PILOT of them. */
-static int64_t pilot_of(int64_t count, const int32_t *centre, int32_t *pilot)
+/* `most` of the centres, spread over all. */
+static int64_t pilot_of(int64_t count, const int32_t *centre, int64_t most, int32_t *pilot)
 {
-    const int64_t m = geodec__min(count, PILOT);
+    const int64_t m = geodec__min(count, most);
     for (int64_t i = 0; i < m; i++) pilot[i] = centre[i * count / m];
     return m;
 }
@@ -353,13 +358,33 @@ static geodec_status control(const points *p, const geodec_second_form_options *
     GEODEC_NEW(x, p->count * p->d);
     GEODEC_TRY(geodec__metric_control_points(p->count, p->d, p->x, o->seed, pool, x, err));
     noise.x = x;
-    GEODEC_TRY(climb(&noise, pilot_of(count, centre, pilot), pilot, o->k, rung, &rungs_of, &out->control_k, &slope,
-                     pool, hooks, err));
+    GEODEC_TRY(climb(&noise, pilot_of(count, centre, PILOT, pilot), pilot, o->k, rung, &rungs_of, &out->control_k,
+                     &slope, NULL, pool, hooks, err));
     GEODEC_TRY(fit_all(&noise, count, centre, out->control_k, &at, &without, pool, hooks, err));
     GEODEC_TRY(geodec__second_form_pool(count, sizeof *at / sizeof(double), &at->scalar, &at->offset, p->groups,
                                         without, &out->control, err));
 done:
     GEODEC_FREE(x, at, without);
+    return st;
+}
+
+/* The set, its points in groups, and all centres. The caller frees p->group and *centre. */
+static geodec_status prepare(const geodec_cloud *cloud, int64_t d, const double *x, const geodec_second_form_options *o,
+                             points *p, int64_t *count, int32_t **centre, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    *p = (points){.count = cloud->points, .d = d, .groups = o->groups, .x = x};
+    p->n = o->n > 0 ? o->n : geodec_cloud_dimension(cloud);
+    if (p->n > GEODEC_QUADRATIC_MAX_N || p->n >= d)
+        GEODEC_FAIL(GEODEC_RANGE,
+                    "a set of dimension %lld in %lld coordinates; at most %d and fewer than the coordinates",
+                    (long long)p->n, (long long)d, GEODEC_QUADRATIC_MAX_N);
+    if (o->groups < 2 || o->groups > GROUPS_MAX || o->k < 0 || o->k >= cloud->points)
+        GEODEC_FAIL(GEODEC_RANGE, "%lld groups, %lld neighbours", (long long)o->groups, (long long)o->k);
+    GEODEC_NEW(p->group, p->count);
+    deal(cloud, o->seed, p);
+    GEODEC_TRY(choose_centres(o, p->count, count, centre, err));
+done:
     return st;
 }
 
@@ -369,23 +394,15 @@ geodec_status geodec_second_form_compute(const geodec_cloud *cloud, int64_t d, c
 {
     geodec_status st = GEODEC_OK;
     geodec_second_form s = {.points = cloud->points, .d = d, .groups = o->groups};
-    points p = {.count = cloud->points, .d = d, .groups = o->groups, .x = x};
+    points p = {0};
     int32_t *centre = NULL, pilot[PILOT];
     double slope;
     int64_t count, first, end;
-    p.n = s.n = o->n > 0 ? o->n : geodec_cloud_dimension(cloud);
-    if (s.n > GEODEC_QUADRATIC_MAX_N || s.n >= d)
-        GEODEC_THROW(GEODEC_RANGE,
-                     "a set of dimension %lld in %lld coordinates; at most %d and fewer than the coordinates",
-                     (long long)s.n, (long long)d, GEODEC_QUADRATIC_MAX_N);
-    if (o->groups < 2 || o->groups > GROUPS_MAX || o->k < 0 || o->k >= cloud->points)
-        GEODEC_THROW(GEODEC_RANGE, "%lld groups, %lld neighbours", (long long)o->groups, (long long)o->k);
-    GEODEC_NEW(p.group, p.count);
+    GEODEC_TRY(prepare(cloud, d, x, o, &p, &count, &centre, err));
+    s.n = p.n;
     GEODEC_NEW(s.rung, RUNGS);
-    deal(cloud, o->seed, &p);
-    GEODEC_TRY(choose_centres(o, p.count, &count, &centre, err));
-    GEODEC_TRY(
-        climb(&p, pilot_of(count, centre, pilot), pilot, o->k, s.rung, &s.rungs, &s.k, &slope, pool, hooks, err));
+    GEODEC_TRY(climb(&p, pilot_of(count, centre, PILOT, pilot), pilot, o->k, s.rung, &s.rungs, &s.k, &slope, NULL, pool,
+                     hooks, err));
     GEODEC_TRY(geodec_shard_range(o->shard, count, &first, &end, err));
     s.centres = end - first;
     GEODEC_NEW(s.index, s.centres);
@@ -393,12 +410,81 @@ geodec_status geodec_second_form_compute(const geodec_cloud *cloud, int64_t d, c
     GEODEC_TRY(fit_all(&p, s.centres, s.index, s.k, &s.at, &s.without, pool, hooks, err));
     GEODEC_TRY(geodec__second_form_pool(s.centres, sizeof *s.at / sizeof(double), &s.at->scalar, &s.at->offset,
                                         s.groups, s.without, &s.pool, err));
-    s.bias = slope * radius2_at(s.k, s.rungs, s.rung);
+    const double radius = s.rung[rung_at(s.k, s.rungs, s.rung)].radius;
+    s.bias = slope * radius * radius;
     GEODEC_TRY(geodec__second_form_noise(s.centres, sizeof *s.at / sizeof(double), &s.at->noise, &s.noise, err));
     if (o->control) GEODEC_TRY(control(&p, o, count, centre, pool, hooks, &s, err));
     *out = s;
 done:
     GEODEC_FREE(p.group, centre);
     if (st != GEODEC_OK) geodec_second_form_clear(&s);
+    return st;
+}
+
+/* ---- the plan -----------------------------------------------------------------------------------------------------
+ */
+
+/* The ladder of the run, at a few of its centres: it needs no budget to end, and where it ends is what the time of the
+ * run depends on most. */
+enum { TRIAL = 4 };
+
+typedef struct noise_trial {
+    const points *p;
+    uint64_t seed;
+    geodec_pool *pool;
+} noise_trial;
+
+static geodec_status draw_noise(void *ctx, int64_t items, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const noise_trial *t = ctx;
+    double *x = NULL;
+    GEODEC_NEW(x, items * t->p->d);
+    GEODEC_TRY(geodec__metric_control_points(items, t->p->d, t->p->x, t->seed, t->pool, x, err));
+done:
+    geodec_mem_free(x);
+    return st;
+}
+
+geodec_status geodec_second_form_needs(const geodec_cloud *cloud, int64_t d, const double *x,
+                                       const geodec_second_form_options *o, double budget, geodec_pool *pool,
+                                       const geodec_hooks *hooks, geodec_needs *needs, geodec_size *size,
+                                       geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    points p = {0};
+    geodec_second_form_rung rung[RUNGS];
+    int32_t *centre = NULL, pilot[TRIAL];
+    double seconds[RUNGS], slope, ladder = 0;
+    int64_t count, first, end, rungs, k;
+    GEODEC_TRY(prepare(cloud, d, x, o, &p, &count, &centre, err));
+    GEODEC_TRY(geodec_shard_range(o->shard, count, &first, &end, err));
+    const int64_t tried = pilot_of(count, centre, TRIAL, pilot);
+    GEODEC_TRY(climb(&p, tried, pilot, o->k, rung, &rungs, &k, &slope, seconds, pool, hooks, err));
+    for (int64_t r = 0; r < rungs; r++) ladder += seconds[r];
+    const int64_t nearest = rung_at(k, rungs, rung);
+    const double item = seconds[nearest] / (double)tried * (double)k / (double)rung[nearest].k;
+    const double pilots = ladder / (double)tried * (double)geodec__min(count, PILOT);
+    const geodec_size_dim dims[] = {{"Q", end - first}, {"G", o->groups}, {"L", rungs}};
+    GEODEC_TRY(geodec_size_of(&geodec_second_form_kind, 3, dims, NULL, size, err));
+    geodec_needs_size(needs, "points", (double)p.count);
+    geodec_needs_size(needs, "coordinates", (double)d);
+    geodec_needs_size(needs, "dimension", (double)p.n);
+    geodec_needs_size(needs, "centres", (double)(end - first));
+    geodec_needs_size(needs, "neighbours", (double)k);
+    geodec_needs_size(needs, "rungs", (double)rungs);
+    const double neighbours = (double)(end - first) * ((double)d * sizeof(double) + 12 * (double)(k + 1));
+    geodec_needs_memory(needs, "results", (double)size->fields + neighbours);
+    geodec_needs_time(needs, "ladder", 0, pilots);
+    geodec_needs_time(needs, "centres", 0, item * (double)(end - first));
+    if (o->control) { /* of all centres, whatever the slice; taken to need as many neighbours */
+        noise_trial t = {.p = &p, .seed = o->seed, .pool = pool};
+        geodec_pilot drawn;
+        GEODEC_TRY(geodec_pilot_run(draw_noise, &t, geodec__min(64, p.count), p.count, budget, &drawn, err));
+        geodec_needs_memory(needs, "control", (double)(p.count * d) * sizeof(double));
+        geodec_needs_time(needs, "control", drawn.fixed, drawn.item * (double)p.count + pilots + item * (double)count);
+    }
+done:
+    GEODEC_FREE(p.group, centre);
     return st;
 }

@@ -24,7 +24,9 @@
 #define GEODEC_CHAIN_SECOND_FORM_H
 
 #include "artifact/artifact.h"
+#include "artifact/size.h"
 #include "base/hooks.h"
+#include "base/needs.h"
 #include "base/pool.h"
 #include "base/shard.h"
 #include "chain/cloud.h"
@@ -84,6 +86,13 @@ geodec_status geodec_second_form_compute(const geodec_cloud *cloud, int64_t d, c
                                          const geodec_second_form_options *o, geodec_pool *pool,
                                          const geodec_hooks *hooks, geodec_second_form *out,
                                          geodec_err *err) GEODEC_MUST_USE;
+/* What the computation needs, as in chain/field_needs.h, by its own ladder at 4 of its 32 centres, which may take
+ * longer than the budget; that of the control counts as equal. The chosen number of neighbours is itself an estimate.
+ */
+geodec_status geodec_second_form_needs(const geodec_cloud *cloud, int64_t d, const double *x,
+                                       const geodec_second_form_options *o, double budget, geodec_pool *pool,
+                                       const geodec_hooks *hooks, geodec_needs *needs, geodec_size *size,
+                                       geodec_err *err) GEODEC_MUST_USE;
 void geodec_second_form_clear(geodec_second_form *s);
 extern const geodec_kind geodec_second_form_kind;
 
