@@ -295,6 +295,7 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
                                          .basis = cloud.basis,
                                          .mean = cloud.mean,
                                          .layer = cloud.layer,
+                                         .noise = geodec_cloud_noise(&cloud),
                                          .control = control};
     m.rounded = out.f32;
     m.rounding = out.rounding;

@@ -76,6 +76,7 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[2], &activations, err));
     }
     const geodec_space *s = metric.space;
+    opt.noise = metric.metric.source.noise;
     if (c->needs) {
         GEODEC_TRY(geodec_lookup_choose(&metric.metric, &g, queries, c->seed, &x, &count, err));
         needs_since(c->needs, "load", opened);

@@ -94,6 +94,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
     if (!c->needs) GEODEC_TRY(stage_sweep(&stage, shard, joined, &opt.sweep, err));
     const geodec_space *s = in.space;
+    opt.noise = in.metric.source.noise;
     int halvings = 0;
     double settled = 0;
     const int64_t count = starts < in.metric.points ? starts : in.metric.points;
@@ -108,6 +109,7 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_TRY(geodec_validity_settle(s, &opt, c->pool, &c->hooks, count, x0, v0, tolerance, HALVINGS, &halvings,
                                           &settled, err));
     GEODEC_TRY(geodec_validity_run(s, &opt, c->pool, &c->hooks, count, x0, v0, NULL, c->seed, &v, err));
+    opt.noise = 0; /* the controls have exact points */
     GEODEC_TRY(geodec_validity_sphere(s->n, &opt, c->pool, &c->hooks, sphere_starts, c->seed, &sphere, err));
     for (int w = 0; w < GEODEC_VALIDITY_CASES; w++)
         GEODEC_TRY(geodec_validity_case(w, s->n, &opt, c->pool, &c->hooks, sphere_starts, c->seed, &cases[w], err));

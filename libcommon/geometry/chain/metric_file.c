@@ -52,6 +52,9 @@ static const geodec_attr attrs[] = {
     {"curvature", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "sectional curvature of a sphere or a hyperbolic space",
      IN(curvature), WHEN(curvature)},
     {"layer", GEODEC_ATTR_I64, 0, "layer of the model the states are from", IN(source.layer)},
+    {"state_noise", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "standard deviation of an error of a state in each direction, by the variance outside of the kept components",
+     IN(source.noise), WHEN(source.noise)},
     {"sigma", GEODEC_ATTR_F64, 0, "width of the log-Euclidean radial basis field, unit of the points", IN(sigma)},
     {"sigma_nn", GEODEC_ATTR_F64, 0, "sigma in median distances to the nearest neighbour", IN(sigma_nn)},
     {"median_nn_distance", GEODEC_ATTR_F64, 0, "median distance to the nearest neighbour", IN(median_nn)},
@@ -116,7 +119,7 @@ static geodec_status put(const void *object, geodec_artifact *a, const char *nam
 const geodec_kind geodec_metric_kind = {
     .name = "metric",
     .major = 1,
-    .minor = 3, /* 1.2 had no folds */
+    .minor = 4, /* 1.2 had no folds, 1.3 no state_noise */
     .tool = "geodec-metric",
     .purpose = "metrics at points, the width of the smooth field through them, and what kind of metric it is",
     GEODEC_TABLES(fields, attrs, extents),

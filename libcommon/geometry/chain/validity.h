@@ -37,6 +37,7 @@ typedef struct geodec_validity_options {
     double floor;                        /* mean errors below it are rounding and take no part in the slope */
     bool settles;                        /* the step was chosen by geodec_validity_settle; recorded in the file */
     int halvings;
+    double noise;        /* standard deviation of an error of a state in each direction; 0: unknown */
     double settled;      /* last change of the propagators */
     geodec_sweep *sweep; /* runs the reference paths and the grid of the starts in slices. The bisection needs all
                             starts, so a slice is not summarised. NULL: all at once */
@@ -106,6 +107,8 @@ typedef struct geodec_validity {
     geodec_validity_estimate radius[GEODEC_VALIDITY_TAUS];
     uint8_t censored[GEODEC_VALIDITY_TAUS]; /* geodec_censored */
     double tau[GEODEC_VALIDITY_TAUS];
+    double noise_length; /* mean g-length of such an error at the starts, sqrt(noise^2 tr g); 0: unknown. A radius below
+                            it is not reached by two measurements of one state */
 } geodec_validity;
 
 /* Starts x0, v0 [starts][n]. delta0 [starts][n_eps][perturbations][n] prescribes every perturbation (then eps only

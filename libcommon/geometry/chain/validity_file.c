@@ -100,6 +100,10 @@ static const geodec_attr attrs[] = {
     {"steps", GEODEC_ATTR_I64, 0, "steps of a path", IN(steps)},
     {"dl", GEODEC_ATTR_F64, 0, "parameter length of a step", IN(dl)},
     {"scheme", GEODEC_ATTR_STR, 0, "exponential integrator of Phi", IN(scheme)},
+    {"noise_length", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "mean g-length of an error of a state at the starts; a radius below it is not reached by two measurements of one "
+     "state",
+     IN(field.noise_length), GEODEC_WHEN(all, field.noise_length)},
     {"halvings", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL,
      "how often the step was halved until the propagators settled; steps and dl are what came of it", IN(halvings),
      GEODEC_WHEN(all, settles)},
@@ -117,7 +121,7 @@ static const geodec_extent extents[] = {{"A", IN(field.starts)},
 const geodec_kind geodec_validity_kind = {
     .name = "validity",
     .major = 1,
-    .minor = 3,
+    .minor = 4, /* 1.3 had no noise_length */
     .tool = "geodec-validity",
     .purpose = "how far the linear propagators are valid",
     GEODEC_TABLES(fields, attrs, extents),
@@ -175,4 +179,6 @@ void geodec_validity_say(const geodec_hooks *hooks, const char *what, const geod
                      what, (long long)v->starts, (long long)v->perturbations, v->slope.value, v->slope.low,
                      v->slope.high, mark(v->censored[0]), v->radius[0].value, mark(v->censored[1]), v->radius[1].value,
                      mark(v->censored[2]), v->radius[2].value, v->eps[e], v->mean[e], v->shift[e]);
+    if (v->noise_length > 0)
+        geodec_hooks_log(hooks, GEODEC_LOG_INFO, "an error of a state has a mean g-length of %.3g", v->noise_length);
 }

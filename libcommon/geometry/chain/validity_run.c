@@ -405,6 +405,24 @@ static geodec_status options_ok(const geodec_validity_options *o, int64_t starts
     return GEODEC_OK;
 }
 
+/* Over the starts with a sound path. */
+static geodec_status measure_noise(run *r, geodec_err *err)
+{
+    const int64_t n = r->v->n;
+    int64_t sound = 0;
+    double g[GEODEC_RBF_MAX_N * GEODEC_RBF_MAX_N], sum = 0;
+    for (int64_t i = 0; i < r->v->starts; i++) {
+        double trace = 0;
+        if (r->v->status[i] == GEODEC_PATH_NONFINITE) continue;
+        GEODEC_PASS(r->s->at(r->s, r->v->x0 + i * n, g, NULL, NULL, err));
+        for (int64_t k = 0; k < n; k++) trace += g[k * n + k];
+        sum += r->o->noise * sqrt(trace);
+        sound++;
+    }
+    r->v->noise_length = sum / (double)sound;
+    return GEODEC_OK;
+}
+
 geodec_status geodec_validity_run(const geodec_space *s, const geodec_validity_options *o, geodec_pool *pool,
                                   const geodec_hooks *hooks, int64_t starts, const double *x0, const double *v0,
                                   const double *delta0, uint64_t seed, geodec_validity *out, geodec_err *err)
@@ -440,7 +458,10 @@ geodec_status geodec_validity_run(const geodec_space *s, const geodec_validity_o
     if (!sound && !geodec_sweep_partial(o->sweep))
         GEODEC_THROW(GEODEC_NUMERIC, "every one of the %lld reference paths breaks down", (long long)starts);
     GEODEC_TRY(all_errors(&r, err));
-    if (!geodec_sweep_partial(o->sweep)) GEODEC_TRY(summarise(&r, err));
+    if (!geodec_sweep_partial(o->sweep)) {
+        GEODEC_TRY(summarise(&r, err));
+        if (o->noise > 0) GEODEC_TRY(measure_noise(&r, err));
+    }
     *out = v;
     v = (geodec_validity){0};
 done:

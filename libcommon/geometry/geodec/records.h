@@ -19,6 +19,7 @@ typedef struct geodec_records_options {
     int64_t directions;      /* number of directions in which rho is measured; default 4 */
     double rho_min, rho_max; /* range of rho; default 0.005 .. 5 */
     int64_t logits;          /* most best logits per record; default 8 */
+    double noise;            /* standard deviation of an error of a state in each direction; default 0: unknown */
     uint64_t seed;
 } geodec_records_options;
 GEODEC_API geodec_records_options geodec_records_defaults(void);
@@ -36,6 +37,8 @@ typedef struct geodec_records_figures {
     double mean_rank, bytes, bytes_plain; /* mean_rank, bytes: per record */
     int64_t full, rho_censored;           /* numbers of records */
     double x_error_largest, phi_error_largest, naive_error_median, rho_median, rho_error_mean;
+    double noise_length, rho_below_noise; /* median g-length of an error of a state at the anchors; share of the records
+                                             whose radius is below their own; 0 without options.noise */
 } geodec_records_figures;
 
 typedef struct geodec_records {

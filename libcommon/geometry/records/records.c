@@ -367,6 +367,11 @@ static const geodec_attr attrs[] = {
     {"naive_error_median", GEODEC_ATTR_F64, 0, "control: median error of Phi cut to the same rank",
      IN(figures.naive_error_median)},
     {"rho_median", GEODEC_ATTR_F64, 0, "median radius", IN(figures.rho_median)},
+    {"noise_length", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "median g-length of an error of a state at the anchors",
+     IN(figures.noise_length), GEODEC_WHEN(geodec_records, figures.noise_length)},
+    {"rho_below_noise", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "share of the records whose radius is below their own: a second measurement of the anchor's state is outside",
+     IN(figures.rho_below_noise), GEODEC_WHEN(geodec_records, figures.noise_length)},
     {"rho_n_censored", GEODEC_ATTR_I64, 0, "records whose radius lies outside the range tried",
      IN(figures.rho_censored)},
     {"rho_error_mean", GEODEC_ATTR_F64, 0, "mean miss of stored records at rho in path lengths, where tau is expected",
@@ -387,7 +392,7 @@ static const geodec_extent extents[] = {{"R", IN(records)}, {"R1", IN(records), 
 const geodec_kind geodec_records_kind = {
     .name = "records",
     .major = 1,
-    .minor = 1,
+    .minor = 2, /* 1.1 had no noise */
     .tool = "geodec-records",
     .purpose = "compressed trajectory records",
     GEODEC_TABLES(fields, attrs, extents),
@@ -415,6 +420,30 @@ done:
     return st;
 }
 
+/* g-length of an error of the state at anchor i, sqrt(noise^2 tr g). */
+static double noise_at(const geodec_records *r, int64_t i)
+{
+    const float *g = r->g + i * r->packed;
+    double trace = 0;
+    for (int64_t k = 0, at = 0; k < r->n; at += r->n - k, k++) trace += (double)g[at];
+    return r->options.noise * sqrt(trace);
+}
+
+static geodec_status compare_noise(const geodec_records *r, geodec_records_figures *f, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    float *length = NULL;
+    GEODEC_NEW(length, r->records);
+    for (int64_t i = 0; i < r->records; i++) {
+        length[i] = (float)noise_at(r, i);
+        f->rho_below_noise += (double)(r->rho[i] < length[i]) / (double)r->records;
+    }
+    GEODEC_TRY(median_of(r->records, length, &f->noise_length, err));
+done:
+    geodec_mem_free(length);
+    return st;
+}
+
 /* Computes the figures of the attributes. */
 static geodec_status sum_up(geodec_records *r, geodec_err *err)
 {
@@ -439,6 +468,7 @@ static geodec_status sum_up(geodec_records *r, geodec_err *err)
     f->rho_error_mean = sound ? at_rho / (double)sound : 0;
     GEODEC_PASS(median_of(R, r->naive_error, &f->naive_error_median, err));
     GEODEC_PASS(median_of(R, r->rho, &f->rho_median, err));
+    if (r->options.noise > 0) GEODEC_PASS(compare_noise(r, f, err));
     return GEODEC_OK;
 }
 

@@ -287,3 +287,30 @@ Test(validity, the_step_settles)
     cr_assert_eq(halvings, 0);
     cr_assert_eq(plain.path.steps, geodec_validity_defaults().path.steps);
 }
+
+/* On the sphere's conformal chart g = c(x) I, so an error of deviation s in each direction has the length s sqrt(n c).
+ */
+Test(validity, length_of_the_noise_is_that_of_the_metric)
+{
+    enum { D = 3, COUNT = 4 };
+    geodec_space_conformal sphere;
+    geodec_validity v;
+    geodec_err err = {0};
+    geodec_validity_options o = geodec_validity_defaults();
+    double x0[COUNT * D] = {0, 0, 0, 0.3, 0, 0, 0, -0.5, 0.1, 0.2, 0.2, -0.2}, v0[COUNT * D], g[D * D], want = 0;
+    o.bootstrap = 0;
+    o.noise = 0.25;
+    test_ok(geodec_space_conformal_init(&sphere, D, 1, &err), &err);
+    for (int i = 0; i < COUNT; i++) {
+        test_ok(geodec_validity_direction(&sphere.base, x0 + i * D, 2, (uint64_t)i, v0 + i * D, &err), &err);
+        test_ok(sphere.base.at(&sphere.base, x0 + i * D, g, NULL, NULL, &err), &err);
+        want += 0.25 * sqrt(D * g[0]) / COUNT;
+    }
+    test_ok(geodec_validity_run(&sphere.base, &o, NULL, NULL, COUNT, x0, v0, NULL, 1, &v, &err), &err);
+    cr_assert_float_eq(v.noise_length, want, 1e-12 * want);
+    geodec_validity_clear(&v);
+    o.noise = 0;
+    test_ok(geodec_validity_run(&sphere.base, &o, NULL, NULL, COUNT, x0, v0, NULL, 1, &v, &err), &err);
+    cr_assert_eq(v.noise_length, 0.0, "unknown");
+    geodec_validity_clear(&v);
+}

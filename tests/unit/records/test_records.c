@@ -173,7 +173,23 @@ Test(records, round_trip_and_refusal_of_contradictions)
         cr_assert_eq(r.rho[i], back.rho[i]);
     }
     cr_assert_eq(geodec_records_bytes(&r), geodec_records_bytes(&back));
+    cr_assert_eq(back.figures.noise_length, 0.0, "unknown");
     geodec_records_clear(&back);
+    /* an error as long as the radius of record 4: the radii of the others are above or below their own */
+    double g[N * N], below = 0;
+    test_ok(sphere.base.at(&sphere.base, r.q + 4 * N, g, NULL, NULL, &err), &err);
+    r.options.noise = 1.0001 * (double)r.rho[4] / sqrt(N * g[0]);
+    for (int64_t i = 0; i < r.records; i++) {
+        test_ok(sphere.base.at(&sphere.base, r.q + i * N, g, NULL, NULL, &err), &err);
+        below += (double)r.rho[i] < r.options.noise * sqrt(N * g[0]);
+    }
+    cr_assert(below >= 1 && below < (double)r.records, "%g", below);
+    write_store(path, &r);
+    cr_assert_eq(read_store(path, &back), GEODEC_OK);
+    cr_assert_float_eq(back.figures.rho_below_noise, below / (double)r.records, 1e-12);
+    cr_assert_gt(back.figures.noise_length, 0.0);
+    geodec_records_clear(&back);
+    r.options.noise = 0;
     const int32_t rank = r.rank[2];
     for (int bad = 0; bad < 5; bad++) {
         if (bad == 0) r.rank[2] = rank + 1;
