@@ -5,7 +5,7 @@
  * For each type a matrix larger than the caches, packed and filled with arbitrary codes, is multiplied by b rows,
  * divided into equal parts for the threads. us: the fastest of several rounds; v: relative to one row; gbps: packed
  * bytes / time; limit_gbps (control): the same threads reading the same bytes, in the same rounds; gmacs: 1e9
- * multiply-adds a second.
+ * multiply-adds a second; pack_gbps: bytes of the file / time in which one thread packs as many rows.
  */
 #include "arguments.h"
 #include "base/clock.h"
@@ -57,6 +57,29 @@ static double now(const geodec_pool *pool)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Packs the rows of w from arbitrary bytes; bytes of the file / time, the fastest of several rounds. */
+static double pack_speed(const geodec__panels *w, int type, int rounds)
+{
+    const geodec__panel_format *f = w->format;
+    const geodec_ggml_traits *t = geodec_ggml_traits_of(type);
+    geodec__matrix m = {.type = type, .rows = w->rows, .cols = COLS, .row_bytes = COLS / t->block * t->block_bytes};
+    const int64_t bytes = m.rows * m.row_bytes, panel = geodec__panel_bytes(w);
+    uint8_t *file = geodec_mem_new(bytes, 1), *out = geodec_mem_new(panel, 1);
+    double best = 1e9;
+    if (!file || !out) exit(1);
+    for (int64_t i = 0; i < bytes; i++) file[i] = (uint8_t)(i * 7 % 61);
+    m.data = file;
+    for (int round = 0; round < rounds; round++) {
+        const double begin = now(NULL);
+        for (int64_t p = 0; p < geodec__panels_count(m.rows); p++) geodec__panel_pack(f, &m, p, out);
+        const double took = now(NULL) - begin;
+        if (took < best) best = took;
+    }
+    geodec_mem_free(file);
+    geodec_mem_free(out);
+    return (double)bytes / best;
+}
+
 static double run(geodec_pool *pool, geodec_pool_fn fn, work *k)
 {
     const double t = now(pool);
@@ -104,11 +127,12 @@ static void bench(int type, geodec_arithmetic a, geodec_isa isa, geodec_pool *po
             if (t < best[i]) best[i] = t;
         }
     }
+    const double pack = pack_speed(&k.w, type, rounds);
     for (int i = 0; i < N_ROWS; i++)
-        (void)printf("%s\t%s\t%s\t%d\t%d\t%.1f\t%.2f\t%.1f\t%.1f\t%.1f\n", geodec_ggml_type_name(type),
+        (void)printf("%s\t%s\t%s\t%d\t%d\t%.1f\t%.2f\t%.1f\t%.1f\t%.1f\t%.2f\n", geodec_ggml_type_name(type),
                      geodec_arithmetic_name(a), geodec_kernels_isa_name(set->isa), (int)k.threads, rows_list[i],
                      best[i] * 1e6, best[i] / best[0], (double)k.bytes / best[i] * 1e-9, limit * 1e-9,
-                     (double)k.w.rows * COLS * rows_list[i] / best[i] * 1e-9);
+                     (double)k.w.rows * COLS * rows_list[i] / best[i] * 1e-9, pack * 1e-9);
     (void)fflush(stdout);
     geodec_mem_unmap(data, k.bytes);
     geodec_mem_free(x);
@@ -128,7 +152,7 @@ int main(int argc, char **argv)
     if (threads > 1 && geodec_pool_create(threads, &pool, &err) != GEODEC_OK) die(&err);
     geodec_read_limit *memory = NULL;
     if (geodec_read_limit_create(pool, &memory, &err) != GEODEC_OK) die(&err);
-    (void)printf("type\tarithmetic\tisa\tthreads\tb\tus\tv\tgbps\tlimit_gbps\tgmacs\n");
+    (void)printf("type\tarithmetic\tisa\tthreads\tb\tus\tv\tgbps\tlimit_gbps\tgmacs\tpack_gbps\n");
     const geodec_ggml_traits *t;
     for (int i = 0; (t = geodec_ggml_traits_at(i)); i++)
         for (int a = 0; a < GEODEC_ARITHMETICS; a++)

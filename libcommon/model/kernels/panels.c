@@ -43,6 +43,10 @@ const geodec__panel_format *geodec__panel_format_in(geodec_arithmetic a, int typ
 
 /* This code is instantiated for each format, with its numbers as constants. */
 
+/* A word of each row of a panel: 16 lanes in the registers that the compiler has. */
+typedef uint32_t words __attribute__((vector_size(4 * GEODEC__PANEL)));
+enum { WORDS = 64 /* most words of codes of a block */ };
+
 INLINE uint32_t load32(const uint8_t *p)
 {
     uint32_t v;
@@ -53,64 +57,85 @@ INLINE void store32(uint8_t *p, uint32_t v) { memcpy(p, &v, sizeof v); }
 
 enum { LOW4 = 0x0f0f0f0f, LOW2 = 0x03030303, LOW1 = 0x01010101 };
 
-/* Word g of a record's codes, for one row. */
-INLINE uint8_t *word_at(uint8_t *codes, int word, int row) { return codes + 64 * word + 4 * row; }
+/* The 16 rows of a block of the file, or of what it expands to; `keep` has zeros in the lanes of rows that are not
+ * there. */
+typedef struct rows {
+    const uint8_t *at[GEODEC__PANEL];
+    words keep;
+} rows;
 
-/* Four vectors of nibbles from eight words of codes (their low four bits count). */
-INLINE void put_nibbles(const uint32_t c[8], uint8_t *codes, int row)
+/* `count` words of each row, from byte `from` on. */
+INLINE void gather(const rows *r, int from, int count, words *out)
 {
-    for (int g = 0; g < 4; g++) store32(word_at(codes, g, row), (c[g] & LOW4) | (c[g + 4] & LOW4) << 4);
+    uint8_t *to = (uint8_t *)out;
+    for (int row = 0; row < GEODEC__PANEL; row++)
+        for (int w = 0; w < count; w++) store32(to + 64 * w + 4 * row, load32(r->at[row] + from + 4 * w));
 }
 
-INLINE void put_pairs(const uint32_t c[8], int shift, uint8_t *codes, int row)
+/* `count` words of one row, which are the vectors as they are but for `flip`. */
+INLINE void copy_words(const uint8_t *q, int count, uint32_t flip, int row, uint8_t *codes)
 {
-    for (int p = 0; p < 2; p++) {
-        uint32_t v = 0;
-        for (int f = 0; f < 4; f++) v |= (c[4 * p + f] >> shift & LOW2) << 2 * f;
-        store32(word_at(codes, p, row), v);
+    for (int g = 0; g < count; g++) store32(codes + 64 * g + 4 * row, load32(q + 4 * g) ^ flip);
+}
+
+INLINE void put(const words *v, const rows *r, uint8_t *vector)
+{
+    const words kept = *v & r->keep;
+    memcpy(vector, &kept, sizeof kept);
+}
+
+/* Four vectors of nibbles from eight words of codes (their low four bits count). */
+INLINE void put_nibbles(const words c[8], const rows *r, uint8_t *codes)
+{
+    for (int g = 0; g < 4; g++) {
+        const words v = (c[g] & LOW4) | (c[g + 4] & LOW4) << 4;
+        put(&v, r, codes + 64 * g);
     }
 }
 
-INLINE void put_plane(const uint32_t c[8], int shift, uint8_t *codes, int row)
+INLINE void put_pairs(const words c[8], int shift, const rows *r, uint8_t *codes)
 {
-    uint32_t v = 0;
+    for (int p = 0; p < 2; p++) {
+        words v = {0};
+        for (int f = 0; f < 4; f++) v |= (c[4 * p + f] >> shift & LOW2) << 2 * f;
+        put(&v, r, codes + 64 * p);
+    }
+}
+
+INLINE void put_plane(const words c[8], int shift, const rows *r, uint8_t *codes)
+{
+    words v = {0};
     for (int g = 0; g < 8; g++) v |= (c[g] >> shift & LOW1) << g;
-    store32(word_at(codes, 0, row), v);
+    put(&v, r, codes);
 }
 
-/* The vectors of nibbles are the file's words where those of columns 0-15 are low and of 16-31 high. */
-INLINE void copy_nibbles(const uint8_t *q, uint8_t *codes, int row)
-{
-    for (int g = 0; g < 4; g++) store32(word_at(codes, g, row), load32(q + 4 * g));
-}
-
-/* Eight words of codes, a byte each, into the vectors of their width; and back. */
-INLINE void put_codes(int bits, const uint32_t c[8], uint8_t *codes, int row)
+/* Eight words of codes, a byte each, into the vectors of their width; and back, for one row. */
+INLINE void put_codes(int bits, const words c[8], const rows *r, uint8_t *codes)
 {
     switch (bits) {
     case 8:
-        for (int g = 0; g < 8; g++) store32(word_at(codes, g, row), c[g]);
+        for (int g = 0; g < 8; g++) put(&c[g], r, codes + 64 * g);
         break;
     case 6:
-        put_nibbles(c, codes, row);
-        put_pairs(c, 4, codes + 4 * 64, row);
+        put_nibbles(c, r, codes);
+        put_pairs(c, 4, r, codes + 4 * 64);
         break;
     case 5:
-        put_nibbles(c, codes, row);
-        put_plane(c, 4, codes + 4 * 64, row);
+        put_nibbles(c, r, codes);
+        put_plane(c, 4, r, codes + 4 * 64);
         break;
     case 4:
-        put_nibbles(c, codes, row);
+        put_nibbles(c, r, codes);
         break;
     case 3:
-        put_pairs(c, 0, codes, row);
-        put_plane(c, 2, codes + 2 * 64, row);
+        put_pairs(c, 0, r, codes);
+        put_plane(c, 2, r, codes + 2 * 64);
         break;
     case 1:
-        put_plane(c, 0, codes, row);
+        put_plane(c, 0, r, codes);
         break;
     default:
-        put_pairs(c, 0, codes, row);
+        put_pairs(c, 0, r, codes);
         break;
     }
 }
@@ -136,16 +161,15 @@ INLINE void get_codes(int bits, const uint8_t *codes, int row, uint32_t c[8])
 /* ---- the file's blocks ------------------------------------------------------------------------------------------- */
 
 /* Bit 4g + j of q at bit g of byte j. */
-INLINE uint32_t spread_bits(uint32_t q)
+INLINE void spread_bits(const words *q, words *out)
 {
-    uint32_t out = 0;
+    *out = (words){0};
     for (int j = 0; j < 4; j++) {
-        uint32_t t = q >> j & 0x11111111u;
+        words t = *q >> j & 0x11111111u;
         t = (t | t >> 3) & 0x03030303u;
         t = (t | t >> 6) & 0x000f000fu;
-        out |= ((t | t >> 12) & 0xffu) << 8 * j;
+        *out |= ((t | t >> 12) & 0xffu) << 8 * j;
     }
-    return out;
 }
 
 static uint32_t gather_bits(uint32_t plane)
@@ -176,26 +200,29 @@ INLINE place place_of(int bits, const geodec__block_layout *l, int b)
     }
 }
 
-INLINE void read_codes(const geodec__panel_format *f, const uint8_t *block, int b, uint32_t c[8])
+/* Bytes of the file's block that hold codes: from the first on, in words. */
+INLINE int codes_from(const geodec__block_layout *l) { return l->high >= 0 && l->high < l->low ? l->high : l->low; }
+INLINE int codes_words(const geodec__panel_format *f) { return f->bits * f->blocks; }
+
+/* raw: the words of the block from codes_from on, of all rows. */
+INLINE void read_codes(const geodec__panel_format *f, const words *raw, int b, words c[8])
 {
     const geodec__block_layout *l = &f->layout;
-    if (f->blocks == 1) { /* bytes, or nibbles: columns 0-15 low, 16-31 high */
-        const uint8_t *q = block + l->low;
-        if (f->bits == 8) {
-            for (int g = 0; g < 8; g++) c[g] = load32(q + 4 * g) ^ 0x80808080u;
-            return;
-        }
-        const uint32_t plane = l->high < 0 ? 0 : spread_bits(load32(block + l->high));
-        for (int g = 0; g < 8; g++)
-            c[g] = (load32(q + 4 * (g & 3)) >> (g < 4 ? 0 : 4) & LOW4) | (plane >> g & LOW1) << 4;
+    const int from = codes_from(l);
+    if (f->blocks == 1) { /* five bits: columns 0-15 low, 16-31 high, and a plane */
+        const words *q = raw + (l->low - from) / 4;
+        words plane;
+        spread_bits(raw + (l->high - from) / 4, &plane);
+        for (int g = 0; g < 8; g++) c[g] = (q[g & 3] >> (g < 4 ? 0 : 4) & LOW4) | (plane >> g & LOW1) << 4;
         return;
     }
     const place p = place_of(f->bits, l, b);
+    const words *low = raw + (p.at - from) / 4, *high = raw + (p.high_at - from) / 4;
     const uint32_t mask = f->bits >= 4 ? LOW4 : LOW2, high_mask = f->bits == 6 ? LOW2 : LOW1;
     const int low_bits = f->bits >= 4 ? 4 : 2;
     for (int g = 0; g < 8; g++) {
-        c[g] = load32(block + p.at + 4 * g) >> p.shift & mask;
-        if (l->high >= 0) c[g] |= (load32(block + p.high_at + 4 * g) >> p.high_bit & high_mask) << low_bits;
+        c[g] = low[g] >> p.shift & mask;
+        if (l->high >= 0) c[g] |= (high[g] >> p.high_bit & high_mask) << low_bits;
     }
 }
 
@@ -262,25 +289,32 @@ static void write_scales(const geodec__panel_format *f, const uint8_t in[16], ui
 /* ---- types with levels ------------------------------------------------------------------------------------------- */
 
 /* Their blocks have one form, gguf/code_books_internal.h, whose parts go to the record as they are. */
-INLINE void pack_expanded(const geodec__panel_format *f, geodec__expand_fn expand, const uint8_t *block, int row,
+INLINE void pack_expanded(const geodec__panel_format *f, geodec__expand_fn expand, const rows *block, int present,
                           uint8_t *record)
 {
-    geodec__expanded e;
-    expand(block, &e);
-    if (f->fine) {
-        record[2 * row] = (uint8_t)(e.d & 255);
-        record[2 * row + 1] = (uint8_t)(e.d >> 8);
-    }
-    for (int g = 0; g < (f->head_bytes - f->fine) / 16; g++) record[f->fine + 16 * g + row] = e.scale[g];
+    geodec__expanded e[GEODEC__PANEL];
+    rows r = {.keep = block->keep};
     const bool nibbles = f->type == GEODEC_GGML_IQ4_XS || f->type == GEODEC_GGML_MXFP4;
-    for (int b = 0; b < f->blocks; b++) {
-        uint32_t c[8];
-        if (nibbles) {
-            copy_nibbles(e.nibbles + 16 * b, record + f->head_bytes + 64 * f->bits * b, row);
+    for (int row = 0; row < GEODEC__PANEL; row++) {
+        if (row >= present) {
+            r.at[row] = r.at[0];
             continue;
         }
-        memcpy(c, e.code + 32 * b, sizeof c);
-        put_codes(f->bits, c, record + f->head_bytes + 64 * f->bits * b, row);
+        expand(block->at[row], &e[row]);
+        r.at[row] = e[row].code;
+        for (int b = 0; nibbles && b < f->blocks; b++)
+            copy_words(e[row].nibbles + 16 * b, 4, 0, row, record + f->head_bytes + 64 * f->bits * b);
+        if (f->fine) {
+            record[2 * row] = (uint8_t)(e[row].d & 255);
+            record[2 * row + 1] = (uint8_t)(e[row].d >> 8);
+        }
+        for (int g = 0; g < (f->head_bytes - f->fine) / 16; g++) record[f->fine + 16 * g + row] = e[row].scale[g];
+    }
+    if (nibbles) return;
+    for (int b = 0; b < f->blocks; b++) {
+        words c[8];
+        gather(&r, 32 * b, 8, c);
+        put_codes(f->bits, c, &r, record + f->head_bytes + 64 * f->bits * b);
     }
 }
 
@@ -297,10 +331,10 @@ static float fine_scale(const geodec__panel_format *f, const uint8_t *record, in
 static void decode_expanded(const geodec__panel_format *f, const uint8_t *record, int row, float *out)
 {
     for (int b = 0; b < f->blocks; b++) {
-        uint32_t words[8];
+        uint32_t word[8];
         uint8_t code[32];
-        get_codes(f->bits, record + f->head_bytes + 64 * f->bits * b, row, words);
-        memcpy(code, words, sizeof code);
+        get_codes(f->bits, record + f->head_bytes + 64 * f->bits * b, row, word);
+        memcpy(code, word, sizeof code);
         for (int i = 0; i < 32; i += f->group) {
             const float scale = fine_scale(f, record, row, (32 * b + i) / f->group);
             for (int k = i; k < i + f->group; k++)
@@ -312,24 +346,27 @@ static void decode_expanded(const geodec__panel_format *f, const uint8_t *record
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-INLINE void pack_block(const geodec__panel_format *f, const uint8_t *block, int row, uint8_t *record)
+INLINE void pack_blocks(const geodec__panel_format *f, const rows *r, int present, uint8_t *record)
 {
     const geodec__block_layout *l = &f->layout;
-    memcpy(record + 2 * row, block + l->d, 2);
-    if (f->minima) memcpy(record + 32 + 2 * row, block + l->dmin, 2);
-    if (f->scales != GEODEC__SCALES_NONE) {
-        uint8_t s[16];
-        read_scales(f, block + l->scales, s);
-        for (int g = 0; g < 16; g++) record[f->head_bytes - 256 + 16 * g + row] = s[g];
+    const bool same = f->blocks == 1 && (f->bits == 4 || f->bits == 8); /* nibbles, or bytes */
+    words raw[WORDS];
+    if (!same) gather(r, codes_from(l), codes_words(f), raw);
+    for (int row = 0; row < present; row++) {
+        const uint8_t *block = r->at[row];
+        memcpy(record + 2 * row, block + l->d, 2);
+        if (f->minima) memcpy(record + 32 + 2 * row, block + l->dmin, 2);
+        if (same) copy_words(block + l->low, f->bits, f->bits == 8 ? 0x80808080u : 0, row, record + f->head_bytes);
+        if (f->scales != GEODEC__SCALES_NONE) {
+            uint8_t s[16];
+            read_scales(f, block + l->scales, s);
+            for (int g = 0; g < 16; g++) record[f->head_bytes - 256 + 16 * g + row] = s[g];
+        }
     }
-    if (f->blocks == 1 && f->bits == 4) {
-        copy_nibbles(block + l->low, record + f->head_bytes, row);
-        return;
-    }
-    for (int b = 0; b < f->blocks; b++) {
-        uint32_t c[8];
-        read_codes(f, block, b, c);
-        put_codes(f->bits, c, record + f->head_bytes + 64 * f->bits * b, row);
+    for (int b = 0; !same && b < f->blocks; b++) {
+        words c[8];
+        read_codes(f, raw, b, c);
+        put_codes(f->bits, c, r, record + f->head_bytes + 64 * f->bits * b);
     }
 }
 
@@ -355,17 +392,22 @@ INLINE void pack_rows(const geodec__panel_format *f, const geodec__matrix *w, in
 {
     const int bytes = f->layout.bytes;
     const int64_t first = panel * GEODEC__PANEL, records = w->row_bytes / bytes;
-    const int rows = (int)(w->rows - first < GEODEC__PANEL ? w->rows - first : GEODEC__PANEL);
+    const int present = (int)(w->rows - first < GEODEC__PANEL ? w->rows - first : GEODEC__PANEL);
     const uint8_t *data = w->data + first * w->row_bytes;
     const geodec__expand_fn expand = geodec__expand_of(f->type);
-    for (int64_t r = 0; r < records; r++)
-        for (int row = 0; row < rows; row++) {
-            const uint8_t *block = data + row * w->row_bytes + r * bytes;
-            if (expand)
-                pack_expanded(f, expand, block, row, out + r * f->record_bytes);
-            else
-                pack_block(f, block, row, out + r * f->record_bytes);
-        }
+    rows r;
+    for (int row = 0; row < GEODEC__PANEL; row++) {
+        const uint32_t mask = row < present ? UINT32_MAX : 0;
+        memcpy((uint8_t *)&r.keep + 4 * row, &mask, sizeof mask);
+    }
+    for (int64_t record = 0; record < records; record++) {
+        for (int row = 0; row < GEODEC__PANEL; row++)
+            r.at[row] = data + (row < present ? row : 0) * w->row_bytes + record * bytes;
+        if (expand)
+            pack_expanded(f, expand, &r, present, out + record * f->record_bytes);
+        else
+            pack_blocks(f, &r, present, out + record * f->record_bytes);
+    }
 }
 
 void geodec__panel_pack(const geodec__panel_format *f, const geodec__matrix *w, int64_t panel, uint8_t *out)
