@@ -10,7 +10,7 @@ run = @echo "  RUN   $(notdir $@)"; mkdir -p $(@D);
 # Pages and the figure of docs/results that are made from results: $(call result_page,NAME,TITLE,TABLES) in an experiment's fragment.
 RESULT_PAGES := kv-page projection-page attnres-page streaming-page integer-page perspective-page power-page second-form-page fisher-field-page readme-figure
 # Goals of the pipeline: these words, the names of the experiments, and files under results/ or R. Trainings have folders of their own, without its lock.
-PIPELINE_WORDS := results report plan geometry decoding figures claims notebooks power acceptance-page $(RESULT_PAGES) ablation $(notdir $(wildcard pipelines/lab/*))
+PIPELINE_WORDS := results report plan geometry decoding figures claims notebooks power power-findings acceptance-page $(RESULT_PAGES) ablation $(notdir $(wildcard pipelines/lab/*))
 R_GIVEN := $(if $(findstring command,$(origin R)),$(R))
 TRAINING_FILES := $(foreach f,moe perspective,results/$f/% results/$f-quick/%)
 PIPELINE_GOALS := $(filter $(PIPELINE_WORDS) results/% $(if $(R_GIVEN),$(R_GIVEN)/%),$(filter-out $(TRAINING_FILES),$(MAKECMDGOALS)))

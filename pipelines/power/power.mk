@@ -6,8 +6,8 @@ POWER_FINDINGS := pipelines/power/findings.tsv
 POWER_POINTS ?= 500
 # Whole texts, for findings along them: the sample of cloud.h5 has few neighbouring positions.
 POWER_TOKENS ?= 2000
-POWER_TOOLS := $(addprefix $(BIN)/geodec-,power worlds cloud metric null riemann second-form coverage validity consistency geodesicity hjb velocity density library substitution verdict claims value)
-POWER_RULES := pipelines/report/headline.tsv $(wildcard $(foreach l,geodesicity hjb velocity density library substitution,$(LAB)/$l/claims.tsv))
+POWER_TOOLS := $(addprefix $(BIN)/geodec-,power worlds cloud metric null riemann second-form coverage validity consistency geodesicity hjb velocity density library substitution warp varadhan verdict claims value)
+POWER_RULES := pipelines/report/headline.tsv $(wildcard $(foreach l,geodesicity hjb velocity density library substitution warp varadhan,$(LAB)/$l/claims.tsv))
 $(P)/cloud.h5: $(BIN)/geodec-cloud $(R)/activations.h5 FORCE
 	@$(call tool,cloud) --seed $(SEED) --max-points $(POWER_POINTS) -o $(out) $(R)/activations.h5
 $(P)/texts-activations.h5: $(BIN)/geodec-export $(MODEL_FILE) $(TEXT_FILE) $(PLAN) FORCE
@@ -30,15 +30,27 @@ power: $(P)/full.tsv
 POWER := $(firstword $(wildcard $(P)/full.tsv) $(R)/power.tsv)
 power_option = --power $(POWER:$(R)/%=%)
 
+# What the rows of the claims are about.
+POWER_RESULTS := geodesicity.h5 hjb.h5 velocity.h5 density.h5 library.h5 substitution.h5 warp.h5 null-warp.h5 varadhan.h5
+
 # ---- docs/results/power.md: the rows that the findings name, judged with the full form -----------------------------------------
 $(P)/headline.tsv: private needs := any
 $(P)/headline.tsv: $(BIN)/geodec-verdict pipelines/report/headline.tsv $(P)/full.tsv $(GEOMETRY) $(R)/consistency.h5 FORCE
 	@$(call tool,verdict) --root $(R) --power power/full.tsv -o $(out) pipelines/report/headline.tsv
 $(P)/claims.tsv: private needs := any
-$(P)/claims.tsv: $(BIN)/geodec-claims $(CLAIM_ROWS) $(P)/full.tsv $(R)/geodesicity.h5 $(R)/hjb.h5 $(GEOMETRY) FORCE
+$(P)/claims.tsv: $(BIN)/geodec-claims $(CLAIM_ROWS) $(P)/full.tsv $(addprefix $(R)/,$(POWER_RESULTS)) $(GEOMETRY) FORCE
 	@$(call tool,claims) --root results --results $(patsubst results/%,%,$(R)) --file $(STEM) --power $(patsubst results/%,%,$(R))/power/full.tsv -o $(out) $(CLAIM_ROWS)
 $(P)/findings.tsv: pipelines/power/rows $(POWER_FINDINGS) $(P)/full.tsv $(P)/headline.tsv $(P)/claims.tsv pipelines/report/headline.tsv $(CLAIM_ROWS) FORCE
 	@$< $(POWER_FINDINGS) $(P)/full.tsv $(P)/headline.tsv $(P)/claims.tsv pipelines/report/headline.tsv $(CLAIM_ROWS) > $(out)
 $(P)/strengths.tsv: $(P)/full.tsv FORCE
 	@awk -F'\t' -v CONVFMT=%.3g 'BEGIN {OFS = "\t"} NR > 1 {for (i = 5; i <= NF; i++) if ($$i ~ /^-?[0-9]+\.[0-9]+/) $$i += 0} {NF = NF; print}' $(P)/full-levels.tsv > $(out)
-$(eval $(call result_page,power,Power of the geometric findings,$(P)/findings.tsv $(P)/strengths.tsv))
+# The same verdicts on other models: make power-models POWER_MODELS="a.gguf:its-text.txt b.gguf:"; without a text, of the corpus. Each with the sizes of
+# QUICK=1, in worlds of as many states. The page has the table if it was made.
+POWER_MODELS ?=
+.PHONY: power-findings power-models
+power-findings: $(P)/findings.tsv
+power-models: pipelines/power/models
+	@set -e; for w in $(POWER_MODELS); do t=$${w#*:}; [ "$$t" != "$$w" ] || t=; set -- QUICK=1 MODEL="$${w%%:*}" TEXT="$$t"; \
+	  $(MAKE) --no-print-directory "$$@" power-findings; report=$$($(MAKE) -s "$$@" print-report); tables="$$tables $${report%/report/*}/power/findings.tsv"; done; \
+	  $< $$tables > results/power-models.tsv
+$(eval $(call result_page,power,Power of the geometric findings,$(P)/findings.tsv $(P)/strengths.tsv $(wildcard results/power-models.tsv)))

@@ -8,6 +8,7 @@
 
 static const char *output = "varadhan.h5", *layers = "sink", *keys = "both";
 static int64_t n_queries = 24, planted = 8;
+static double kernel = -1;
 static geodec_harness_charts_options chart = {"", .dim = 6, .points = 200, .blend = 0.5, .ridge = 0.01, .sigma_nn = 1};
 
 static const cli_option options[] = {
@@ -23,6 +24,10 @@ static const cli_option options[] = {
     OPT_I64(
         "planted", 0, &planted, 0, 1e9, "N",
         "number of these states that get a planted gradient; the control that the experiment detects a heat kernel"),
+    OPT_F64(
+        "kernel", 0, &kernel, -1, 1, "SHARE",
+        "in place of the model's, gradients of which this share is that of a heat kernel of the metric and the rest "
+        "random: the positive control (below 0: the model's)"),
 };
 
 static const cli_tool tool = {
@@ -54,6 +59,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     s.split.sites = chart.points;
     s.split.seed = s.o.seed = c->seed;
     s.o.planted = planted;
+    s.o.kernel = kernel;
     s.n_queries = n_queries;
     s.any = strcmp(keys, "near") != 0;
     s.near = strcmp(keys, "any") != 0;
@@ -67,10 +73,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     for (int32_t i = 0; i < n_list; i++) {
         int64_t index;
         if (all && list[i] == s.charts.n_layer) continue;
-        if (list[i] == s.charts.n_layer && strcmp(layers, "sink") == 0)
+        if (list[i] == s.charts.n_layer && strcmp(layers, "sink") == 0 && kernel < 0)
             GEODEC_THROW(GEODEC_SCARCE, "%lld block; attention after the sink layer needs at least 2",
                          (long long)s.charts.n_layer);
-        if (list[i] == s.charts.n_layer)
+        if (list[i] == s.charts.n_layer && kernel < 0)
             GEODEC_THROW(GEODEC_RANGE, "layer %d: no block attends after the last", list[i]);
         GEODEC_TRY(geodec_activations_find_layer(&s.charts.view, list[i], &index, err));
         GEODEC_TRY_MSG(geodec_harness_charts_fitted(&s.charts, index, geodec_varadhan_cases_add, &s, err), "layer %d",

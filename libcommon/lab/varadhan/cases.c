@@ -15,6 +15,7 @@ typedef struct report {
     const geodec_varadhan_case *c; /* [n_cases] */
     double *head;                  /* [n_cases][heads][FORMS][DIRECTIONS] */
     const char *cases, *split;
+    bool planted; /* o.kernel */
 } report;
 #define IN(m) GEODEC_IN(report, m)
 #define OF(m) GEODEC_OF_ROW(geodec_varadhan_case, m)
@@ -51,6 +52,9 @@ static const geodec_attr attrs[] = {
     {"drift_max", GEODEC_ATTR_F64, 0, "relative change of g(v,v) at which a geodesic counts as broken",
      IN(o.drift_max)},
     {"replicates", GEODEC_ATTR_I64, 0, "of the bootstrap", IN(o.replicates)},
+    {"kernel", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "positive control: this share of every gradient is that of a heat kernel, the rest is random", IN(o.kernel),
+     GEODEC_WHEN(report, planted)},
     {"split", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
      "what was held out: document, or block (contiguous, with gaps; too few documents)", IN(split)},
 };
@@ -61,7 +65,7 @@ static const geodec_extent extents[] = {{"C", IN(n_cases)},
                                         {"D", .plus = GEODEC_VARADHAN_DIRECTIONS}};
 
 const geodec_kind geodec_varadhan_kind = {
-    GEODEC_ABOUT("varadhan", 1, 1, "geodec-varadhan",
+    GEODEC_ABOUT("varadhan", 1, 2, "geodec-varadhan",
                  "gradients of attention weights compared with logarithm maps towards the keys, with controls"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"C", sizeof(geodec_varadhan_case), offsetof(report, c), false},
@@ -159,7 +163,7 @@ done:
     return st;
 }
 
-/* Evaluates the model, text by text. */
+/* Evaluates the model, text by text. With planted gradients it is not asked. */
 static geodec_status evaluate(const geodec_varadhan_cases *s, const geodec_harness_charted *c, int32_t layer,
                               const picked *p, geodec_varadhan_asked *g, geodec_err *err)
 {
@@ -180,9 +184,11 @@ static geodec_status evaluate(const geodec_varadhan_cases *s, const geodec_harne
                                                 .along = g->along + i * H * FORMS * 2,
                                                 .weight = g->weight + i * H};
         GEODEC_TRY(geodec_hooks_progress(s->charts.hooks, "attention", i, p->count, err));
-        GEODEC_TRY_MSG(geodec_attention_gradient(f->reference, layer, f->token + first, p->query[i + count - 1].row + 1,
-                                                 count, p->query + i, n, c->basis, &out, err),
-                       "text of row %lld", (long long)p->row[i]);
+        if (s->o.kernel < 0)
+            GEODEC_TRY_MSG(geodec_attention_gradient(f->reference, layer, f->token + first,
+                                                     p->query[i + count - 1].row + 1, count, p->query + i, n, c->basis,
+                                                     &out, err),
+                           "text of row %lld", (long long)p->row[i]);
         for (int64_t j = i; j < i + count; j++) {
             double *x = g->state + j * (1 + KEYS) * n;
             g->text[j] = f->text[p->row[j]];
@@ -250,7 +256,8 @@ geodec_status geodec_varadhan_cases_add(void *ctx, const geodec_harness_charted 
 {
     geodec_varadhan_cases *s = ctx;
     const int32_t layer = s->charts.layer[index];
-    if (layer >= s->charts.n_layer) GEODEC_FAIL(GEODEC_RANGE, "layer %d: no block attends after the last", layer);
+    if (layer >= s->charts.n_layer && s->o.kernel < 0)
+        GEODEC_FAIL(GEODEC_RANGE, "layer %d: no block attends after the last", layer);
     if (s->any) GEODEC_PASS(one_case(s, c, layer, f, metric, false, err));
     if (s->near) GEODEC_PASS(one_case(s, c, layer, f, metric, true, err));
     return GEODEC_OK;
@@ -283,7 +290,14 @@ geodec_status geodec_varadhan_cases_write(const geodec_varadhan_cases *s, geodec
     geodec_status st = GEODEC_OK;
     char text[GEODEC_ATTR_TEXT_MAX] = "";
     const int64_t each = (s->columns - 1) * GEODEC_VARADHAN_FORMS * GEODEC_VARADHAN_DIRECTIONS;
-    report r = {s->o, s->n_cases, s->columns - 1, s->cases, NULL, text, geodec_split_name(s->charts.units.by_document)};
+    report r = {s->o,
+                s->n_cases,
+                s->columns - 1,
+                s->cases,
+                NULL,
+                text,
+                geodec_split_name(s->charts.units.by_document),
+                s->o.kernel >= 0};
     GEODEC_NEW(r.head, s->n_cases * each);
     for (int64_t i = 0; i < s->n_cases; i++) {
         const geodec_varadhan_case *c = s->cases + i;

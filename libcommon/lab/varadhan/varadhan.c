@@ -26,7 +26,7 @@ const char *const geodec_varadhan_names[] = {"log",          "chord",  "euclid",
 
 geodec_varadhan_options geodec_varadhan_defaults(void)
 {
-    return (geodec_varadhan_options){.planted = 8, .rtol = 1e-3, .drift_max = 1e-2, .replicates = 400};
+    return (geodec_varadhan_options){.planted = 8, .rtol = 1e-3, .drift_max = 1e-2, .replicates = 400, .kernel = -1};
 }
 
 void geodec_varadhan_clear(geodec_varadhan *v)
@@ -148,11 +148,30 @@ static direction noise_of(const work *w, int64_t column, const frame *f)
     return d;
 }
 
+/* The covector of a share of a heat kernel's gradient, g v of the direction v to the key, and the rest of a random one;
+ * both have the length 1 in g^-1. Zero where there is no such direction. */
+static void plant_kernel(const work *w, int64_t at, const frame *f, const direction *own, double *covector)
+{
+    const int64_t n = w->q->n;
+    const double share = w->o->kernel;
+    geodec_rng r = geodec_rng_stream(w->o->seed, geodec_rng_id("varadhan kernel", (uint64_t)at));
+    double z[MAX_N], size = 0;
+    memset(covector, 0, (size_t)n * sizeof *covector);
+    if (!own->there || !(own->norm > 0)) return;
+    for (int64_t i = 0; i < n; i++) z[i] = geodec_rng_normal(&r);
+    for (int64_t i = 0; i < n; i++) size += z[i] * z[i];
+    for (int64_t i = 0; i < n; i++) /* L z has the length |z| in g^-1 */
+        for (int64_t j = 0; j < n; j++)
+            covector[i] += share * f->g[i * n + j] * own->v[j] / own->norm +
+                           (j <= i ? (1 - share) * f->l[i * n + j] * z[j] / sqrt(size) : 0);
+}
+
 static geodec_status one_query(void *ctx, int64_t task, geodec_err *err)
 {
     const work *w = ctx;
     const geodec_varadhan_queries *q = w->q;
     const int64_t n = q->n;
+    const bool along = q->along && w->o->kernel < 0;
     frame f[METRICS];
     directions d = {0};
     for (int m = 0; m < METRICS; m++) GEODEC_PASS(frame_at(w->metric[m], q->state + task * (1 + KEYS) * n, &f[m], err));
@@ -160,10 +179,12 @@ static geodec_status one_query(void *ctx, int64_t task, geodec_err *err)
     for (int64_t c = 0; c < q->columns; c++)
         for (int form = 0; form < FORMS; form++) {
             const int64_t at = (task * q->columns + c) * FORMS + form;
-            const double *g = q->gradient + at * n, flat = sqrt(geodec__dot(n, g, g));
+            double kernel[MAX_N];
+            const int pair = form == 2;
+            if (w->o->kernel >= 0) plant_kernel(w, at, &f[0], &d.own[pair], kernel);
+            const double *g = w->o->kernel >= 0 ? kernel : q->gradient + at * n, flat = sqrt(geodec__dot(n, g, g));
             const double norm[METRICS] = {covector_norm(n, &f[0], g), covector_norm(n, &f[1], g),
                                           covector_norm(n, &f[2], g)};
-            const int pair = form == 2;
             double *out = w->cosine + at * DIRECTIONS;
             const direction noise = noise_of(w, at, &f[0]);
             direction in_g = d.chord[pair];
@@ -178,8 +199,8 @@ static geodec_status one_query(void *ctx, int64_t task, geodec_err *err)
             out[GEODEC_VARADHAN_WRONG_LOG] = cosine_of(n, g, norm[0], &d.wrong[pair]);
             out[GEODEC_VARADHAN_WRONG_EUCLID] = cosine_of(n, g, flat, &d.wrong_chord[pair]);
             out[GEODEC_VARADHAN_NOISE] = cosine_of(n, g, norm[0], &noise);
-            out[GEODEC_VARADHAN_STREAM] = q->along && flat > 0 ? q->along[at * 2] : none;
-            out[GEODEC_VARADHAN_WRONG_STREAM] = q->along && flat > 0 ? q->along[at * 2 + 1] : none;
+            out[GEODEC_VARADHAN_STREAM] = along && flat > 0 ? q->along[at * 2] : none;
+            out[GEODEC_VARADHAN_WRONG_STREAM] = along && flat > 0 ? q->along[at * 2 + 1] : none;
         }
     return GEODEC_OK;
 }
@@ -295,9 +316,10 @@ static geodec_status check(const geodec_varadhan_queries *q, const geodec_harnes
     if (q->n < 1 || q->n > MAX_N || q->queries < 1 || q->columns < 2)
         GEODEC_FAIL(GEODEC_RANGE, "%lld queries of %lld heads in %lld dimensions", (long long)q->queries,
                     (long long)q->columns - 1, (long long)q->n);
-    if (!(o->rtol > 0 && o->rtol < 1) || !(o->drift_max > 0) || o->replicates < 0 || o->planted < 0)
-        GEODEC_FAIL(GEODEC_RANGE, "tolerance %g, drift %g, %lld replicates", o->rtol, o->drift_max,
-                    (long long)o->replicates);
+    if (!(o->rtol > 0 && o->rtol < 1) || !(o->drift_max > 0) || o->replicates < 0 || o->planted < 0 ||
+        !(o->kernel <= 1))
+        GEODEC_FAIL(GEODEC_RANGE, "tolerance %g, drift %g, %lld replicates, share %g of a heat kernel", o->rtol,
+                    o->drift_max, (long long)o->replicates, o->kernel);
     if (!geodec__finite(q->queries * (1 + KEYS) * q->n, q->state) ||
         !geodec__finite(q->queries * q->columns * FORMS * q->n, q->gradient))
         GEODEC_FAIL(GEODEC_NUMERIC, "a state or gradient is not finite");

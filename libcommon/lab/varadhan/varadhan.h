@@ -61,6 +61,8 @@ typedef struct geodec_varadhan_options {
     double rtol;        /* of the geodesics; default 1e-3 */
     double drift_max;   /* default 1e-2 */
     int64_t replicates; /* of the bootstrap; default 400 */
+    double kernel; /* positive control: every gradient is replaced by this share of the one that a heat kernel of the
+                      metric has and the rest of a random one, of the same length; below 0 (default): none is */
     uint64_t seed;
 } geodec_varadhan_options;
 geodec_varadhan_options geodec_varadhan_defaults(void);

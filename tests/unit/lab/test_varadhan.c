@@ -158,3 +158,29 @@ Test(varadhan, dot_product_attention_follows_the_euclidean_chord)
     cr_assert_eq(geodec_varadhan_run(&w->q, &w->f, &w->split, &w->o, NULL, NULL, &v, NULL), GEODEC_RANGE);
     geodec_mem_free(w);
 }
+
+/* The positive control replaces gradients that know nothing of the metric. At share s the covector is s u + (1 - s) r
+ * with u and r of length 1, so that its cosine with the logarithm is about s / sqrt(s^2 + (1 - s)^2). */
+Test(varadhan, planted_shares_of_a_heat_kernel_are_found_in_proportion)
+{
+    static const double share[] = {0, 0.5, 1};
+    geodec_err err = {0};
+    world *w = begin();
+    for (int i = 0; i < QUERIES * COLUMNS * FORMS * N; i++) w->gradient[i] = 1;
+    for (int k = 0; k < 3; k++) {
+        geodec_varadhan v;
+        w->o.kernel = share[k];
+        test_ok(geodec_varadhan_run(&w->q, &w->f, &w->split, &w->o, NULL, NULL, &v, &err), &err);
+        const double want = share[k] / hypot(share[k], 1 - share[k]);
+        for (int form = 0; form < FORMS; form++) {
+            const double got = mean(&v, form, GEODEC_VARADHAN_LOG);
+            cr_assert_float_eq(got, want, k == 2 ? 1e-9 : 0.2, "share %g, form %d: %g, not %g", share[k], form, got,
+                               want);
+        }
+        geodec_varadhan_clear(&v);
+    }
+    w->o.kernel = 1.5;
+    geodec_varadhan v;
+    cr_assert_eq(geodec_varadhan_run(&w->q, &w->f, &w->split, &w->o, NULL, NULL, &v, NULL), GEODEC_RANGE);
+    geodec_mem_free(w);
+}
