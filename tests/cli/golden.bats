@@ -52,6 +52,20 @@ criterion() {
     [ "${lines[-1]}" = "0 passed, 0 failed, 1 skipped" ]
 }
 
+@test "without the shared folder, the tests run that asked for it when the program last ran" {
+    criterion unit 0 'ok - a::one  (0.00s)'
+    # shellcheck disable=SC2016
+    sed -i "2i echo \"\$@\" > $tmp/given; [ -z \"\${GEODEC_TEST_READERS-}\" ] || printf 'a/one\\nb/two\\na/one\\n' >> \"\$GEODEC_TEST_READERS\"" "$tmp/unit"
+    touch -d '1 minute ago' "$tmp/unit"
+    sh scripts/run-tests "$tmp" "$tmp/unit"
+    ! grep -q filter "$tmp/given" || false
+    UNSHARED=yes sh scripts/run-tests "$tmp" "$tmp/unit"
+    grep -qF -e '--filter @(a/one|b/two)' "$tmp/given"
+    touch -d '1 minute' "$tmp/unit" # built again: what it reads is not known
+    UNSHARED=yes sh scripts/run-tests "$tmp" "$tmp/unit" || true
+    ! grep -qF 'a/one|b/two' "$tmp/given" || false
+}
+
 @test "files of bats run beside each other, and those with a reason alone and last" {
     # each of two waits for the other, up to WAIT tenths of a second
     for name in one:two two:one; do
