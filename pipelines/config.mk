@@ -39,6 +39,8 @@ GAMMAS ?= 1,2,4,8
 SEEDS ?= $(call by_size,,2,3)
 endif
 PROMPT_LENGTH ?= 16
+# Weights times tokens that each of text, store and decoding may take, so that the short version stays one for a model of some thousand million weights.
+WORK ?= $(call by_size,8e12,0,0)
 LAYERS ?= last
 EMBEDDED := $(if $(word 2,$(MODEL)),,$(filter data/model/geodec-stories-%,$(MODEL)))
 # 1: whole rows of logits in activations.h5, for the KL of coverage by the task. They need a small vocabulary, as that of the embedded models.

@@ -125,12 +125,16 @@ endif
 PLAN := $(R)/plan.tsv
 size = $(patsubst $1=%,%,$(filter $1=%,$(file <$(R)/sizes.txt)))
 separator = --separator $(call size,separator)
+# Before the command of a stage that evaluates the model in float64, with derivatives. Its rule has PLAN among its prerequisites.
+in_float64 = [ '$(call size,reference)' != no ] || { echo 'geodec-plan: no float64 evaluations of a model of this size in the short version' >&2; exit 5; };
+# The same for a stage that can do without the model, and then measures less.
+float64_model = $(if $(filter no,$(call size,reference)),,--model $(MODEL_FILE))
 $(PLAN): private also := sizes.txt
 $(PLAN): private needs := fatal
 $(PLAN): $(BIN)/geodec-plan $(MODEL_FILE) $(TEXT_FILE) FORCE
 	@$(call tool,plan) --model $(MODEL_FILE) --text $(TEXT_FILE) --separator $(SEPARATOR) --tokens $(TOKENS) --points $(POINTS) \
 	  --store-texts $(STORE_TEXTS) --store-length $(STORE_LENGTH) --prompts $(PROMPTS) --prompt-length $(PROMPT_LENGTH) \
-	  --new-tokens $(NEW_TOKENS) -o $(out); $(BIN)/geodec-table --no-header $(out) "SELECT name || '=' || value FROM t" > $(new)/sizes.txt
+	  --new-tokens $(NEW_TOKENS) --work $(WORK) -o $(out); $(BIN)/geodec-table --no-header $(out) "SELECT name || '=' || value FROM t" > $(new)/sizes.txt
 .PHONY: plan
 plan: $(PLAN)
 	@cat $(PLAN)
@@ -170,7 +174,9 @@ $(R)/store.h5: $(BIN)/geodec-export $(R)/store.tokens FORCE
 $(R)/flowmap.h5: $(BIN)/geodec-bake $(R)/store.h5 FORCE
 	@$(call tool,bake) -o $(out) $(R)/store.h5
 # The prompts of every measurement of drafts, taken from the text.
-prompts = --prompts $(TEXT_FILE) $(separator) --prompt-tokens $(call size,prompt_length) --n-prompts $1
+prompts = --prompts $(TEXT_FILE) $(separator) --prompt-tokens $(call size,prompt_length) --n-prompts $(call prompts_of,$1)
+# At most as many as planned.
+prompts_of = $$(($1 < $(call size,prompts) ? $1 : $(call size,prompts)))
 $(R)/benchdecode.h5: private also := benchdecode.tsv speed.h5
 $(R)/benchdecode.h5: $(BIN)/geodec-bench-decode $(R)/flowmap.h5 $(TEXT_FILE) FORCE
 	@$(call tool,bench-decode) --model $(MODEL_FILE) --artifacts $(R) $(call prompts,$(call size,prompts)) \

@@ -14,7 +14,7 @@ value() { awk -F'\t' -v name="$1" '$1 == name {print $2}'; }
     plan "$tmp/t.txt" > "$tmp/plan.tsv"
     [ "$(head -1 "$tmp/plan.tsv")" = "$(printf 'name\tvalue\treason')" ]
     [ "$(cut -f1 "$tmp/plan.tsv" | sed 1d | tr '\n' ' ')" = "separator documents bytes text_tokens context layers width vocabulary tokens \
-points store_texts store_length prompts prompt_length new_tokens split unknown_share " ]
+points store_texts store_length prompts prompt_length new_tokens split reference unknown_share " ]
     [ "$(awk -F'\t' 'NF != 3' "$tmp/plan.tsv" | wc -l)" -eq 0 ]
     plan "$tmp/t.txt" -o "$tmp/again.tsv"
     cmp "$tmp/plan.tsv" "$tmp/again.tsv"

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "documents/plan.h"
+#include "gguf/gguf.h"
 #include "io/tsv.h"
 #include "session/model.h"
 
@@ -11,6 +12,8 @@
 static const char *model_path, *text_path, *separator = "auto", *output;
 static int64_t tokens = 30000, points = 2000, store_texts = 768, store_length = 256, prompts = 100, prompt_length = 16,
                new_tokens = 128;
+
+static double work;
 
 #define SIZE(word, variable, text) OPT_I64(word, 0, &(variable), 1, 1e12, "N", text)
 
@@ -26,6 +29,8 @@ static const cli_option options[] = {
     SIZE("prompts", prompts, "prompts of the decoding measurements"),
     SIZE("prompt-length", prompt_length, "tokens of a prompt, including BOS"),
     SIZE("new-tokens", new_tokens, "tokens to generate for each prompt"),
+    OPT_F64("work", 0, &work, 0, 1e300, "X",
+            "limit of weights times tokens for each of text, store and decoding, where the model is large (0: none)"),
 };
 
 static const cli_tool tool = {
@@ -44,6 +49,11 @@ static const cli_tool tool = {
         "  prompt_length  at most context - new_tokens; shorter, but at least 8, if the text would otherwise give\n"
         "                 fewer prompts\n"
         "  prompts        at most the number of pieces of that length in the text\n"
+        "With --work X, a model of w weights reads at most X / w tokens of the text, samples as many for the store, "
+        "and\n"
+        "decodes a sixteenth of them; but at least 1024 tokens, 8 texts and 2 prompts.\n"
+        "  reference      whether float64 evaluations with derivatives are measured: no if --work allows fewer than\n"
+        "                 6400 tokens\n"
         "  split          unit of held-out splits: document if at least 4 documents that are not windows are read,\n"
         "                 else block\n"
         "The status is 3 for a text that is empty or not UTF-8. What a stage needs for such sizes, in memory and "
@@ -76,6 +86,21 @@ done:
     return st;
 }
 
+/* Weights that a token reads: the head once, whatever tables have a row for each token; of experts those in use. */
+static int64_t weights_of(const geodec_model *m)
+{
+    const geodec_model_config *c = geodec_model_configuration(m);
+    const geodec_gguf *g = geodec_model_gguf(m);
+    double sum = (double)c->d_model * (double)c->n_vocab;
+    for (int64_t i = 0; i < geodec_gguf_n_tensors(g); i++) {
+        const geodec_gguf_tensor *t = geodec_gguf_tensor_at(g, i);
+        const bool experts = c->n_expert > 0 && t->n_dims == 3 && t->dim[2] == c->n_expert;
+        if (t->n_dims == 2 && t->dim[1] == c->n_vocab) continue;
+        sum += (double)geodec_gguf_elements(t) * (experts ? (double)c->n_expert_used / (double)c->n_expert : 1);
+    }
+    return (int64_t)sum;
+}
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -89,7 +114,8 @@ static geodec_status run(const cli *c, geodec_err *err)
                                      .store_length = store_length,
                                      .prompts = prompts,
                                      .prompt_length = prompt_length,
-                                     .new_tokens = new_tokens};
+                                     .new_tokens = new_tokens,
+                                     .work = work};
     if (output) GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
@@ -102,6 +128,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                                      .layers = mc->n_layer,
                                      .width = mc->d_model,
                                      .vocabulary = mc->n_vocab,
+                                     .weights = weights_of(m),
                                      .bos = geodec_tokenizer_start(t) >= 0};
     GEODEC_TRY(geodec_plan_make(&shape, &text.documents, length, &asked, &plan, err));
     GEODEC_TRY(write_plan(&plan, text.unknown, err));

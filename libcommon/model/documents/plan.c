@@ -4,6 +4,7 @@
 #include "base/split.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -73,6 +74,13 @@ static int64_t documents_within(const geodec_documents *d, const int64_t *length
     return n;
 }
 
+/* The largest number of pieces of `each` tokens that the work allows, at least `least`. */
+static int64_t pieces_within(double tokens, int64_t each, int64_t least)
+{
+    const double pieces = tokens / (double)each;
+    return pieces <= (double)least ? least : pieces > 1e15 ? INT64_MAX : (int64_t)pieces;
+}
+
 geodec_status geodec_plan_make(const geodec_plan_model *m, const geodec_documents *d, const int64_t *length,
                                const geodec_plan_sizes *asked, geodec_plan *out, geodec_err *err)
 {
@@ -94,25 +102,37 @@ geodec_status geodec_plan_make(const geodec_plan_model *m, const geodec_document
     NUMBER(&t, "layers", m->layers, "of the model");
     NUMBER(&t, "width", m->width, "of the model");
     NUMBER(&t, "vocabulary", m->vocabulary, "of the model");
-    s->tokens = at_least_one(geodec__min(asked->tokens, text_tokens));
-    size_row(&t, "tokens", asked->tokens, s->tokens, "the text has %lld%s", (long long)text_tokens,
-             m->bos ? " with BOS" : "");
+    const double allowed = asked->work > 0 ? asked->work / (double)at_least_one(m->weights) : INFINITY;
+    char work[80];
+    (void)snprintf(work, sizeof work, "the work of %lld weights is limited to %.2g", (long long)m->weights,
+                   asked->work);
+    const int64_t most = pieces_within(allowed, 1, GEODEC_PLAN_TOKENS_LEAST);
+    s->tokens = at_least_one(geodec__min(geodec__min(asked->tokens, most), text_tokens));
+    if (s->tokens == most && most < text_tokens)
+        size_row(&t, "tokens", asked->tokens, s->tokens, "%s", work);
+    else
+        size_row(&t, "tokens", asked->tokens, s->tokens, "the text has %lld%s", (long long)text_tokens,
+                 m->bos ? " with BOS" : "");
     s->points = geodec__min(asked->points, s->tokens);
     size_row(&t, "points", asked->points, s->points, "%lld tokens are read", (long long)s->tokens);
-    size_row(&t, "store_texts", asked->store_texts, s->store_texts, "%s", "");
     s->store_length = geodec__min(asked->store_length, m->context);
+    s->store_texts = geodec__min(asked->store_texts, pieces_within(allowed, s->store_length, GEODEC_PLAN_TEXTS_LEAST));
+    size_row(&t, "store_texts", asked->store_texts, s->store_texts, "%s", work);
     size_row(&t, "store_length", asked->store_length, s->store_length, "the model's context is %lld",
              (long long)m->context);
     s->new_tokens = at_least_one(geodec__min(asked->new_tokens, m->context / 2));
     const int64_t lead = m->bos ? 1 : 0, room = at_least_one(m->context - s->new_tokens);
     const int64_t fits = at_least_one(geodec__min(asked->prompt_length, room)), text = at_least_one(fits - lead);
+    const int64_t decoded = pieces_within(allowed, GEODEC_PLAN_DECODINGS * s->new_tokens, GEODEC_PLAN_PROMPTS_LEAST);
+    const bool fewer = decoded < s->prompts;
     int64_t piece = text;
+    s->prompts = geodec__min(s->prompts, decoded);
     geodec_plan_prompts(own, &s->prompts, &piece);
     if (s->prompts < 1) s->prompts = 1;
     s->prompt_length = piece == text ? fits : piece + lead;
     (void)snprintf(bound, sizeof bound, "the text has %lld tokens, enough for %lld pieces of %lld", (long long)own,
                    (long long)s->prompts, (long long)piece);
-    size_row(&t, "prompts", asked->prompts, s->prompts, "%s", bound);
+    size_row(&t, "prompts", asked->prompts, s->prompts, "%s", fewer && s->prompts == decoded ? work : bound);
     if (fits != asked->prompt_length && piece == text)
         (void)snprintf(bound, sizeof bound, "the context of %lld has room for %lld and %lld new tokens",
                        (long long)m->context, (long long)room, (long long)s->new_tokens);
@@ -123,6 +143,10 @@ geodec_status geodec_plan_make(const geodec_plan_model *m, const geodec_document
     p.by_document = read >= GEODEC_SPLIT_DOCUMENTS && !windows;
     row(&t, "split", geodec_split_name(p.by_document),
         windows ? "the documents are windows of one text: %lld are read" : "%lld documents are read", (long long)read);
+    if (allowed >= GEODEC_PLAN_REFERENCE)
+        row(&t, "reference", "yes", "float64 evaluations with derivatives are measured");
+    else
+        row(&t, "reference", "no", "no float64 evaluations with derivatives: %s", work);
     *out = p;
     return GEODEC_OK;
 }

@@ -10,6 +10,10 @@
  *   prompt_length  at most context - new_tokens; shorter, but not below GEODEC_PROMPT_LEAST tokens, where the text
  *                  would otherwise give fewer prompts than requested
  *   prompts        at most the text's pieces of prompt_length without overlap
+ *   with a limit of work, a model of w weights reads w a token; the limit is for each of: the text, the store, and
+ *   GEODEC_PLAN_DECODINGS decodings of all prompts. tokens, store_texts and prompts are at most what it allows, but at
+ *   least GEODEC_PLAN_TOKENS_LEAST, GEODEC_PLAN_TEXTS_LEAST and GEODEC_PLAN_PROMPTS_LEAST
+ *   reference      yes where it allows GEODEC_PLAN_REFERENCE tokens: float64 evaluations with derivatives are measured
  *   split          document where the first `tokens` tokens hold GEODEC_SPLIT_DOCUMENTS documents or more that are
  *                  not windows, else block (base/split.h)
  *
@@ -19,14 +23,22 @@
 
 #include "documents/documents.h"
 
-enum { GEODEC_PROMPT_LEAST = 8 };
+enum {
+    GEODEC_PROMPT_LEAST = 8,
+    GEODEC_PLAN_TOKENS_LEAST = 1024,
+    GEODEC_PLAN_TEXTS_LEAST = 8,
+    GEODEC_PLAN_PROMPTS_LEAST = 2,
+    GEODEC_PLAN_DECODINGS = 16,
+    GEODEC_PLAN_REFERENCE = 6400 /* a hundred texts of 64 tokens */
+};
 
 typedef struct geodec_plan_sizes {
     int64_t tokens, points, store_texts, store_length, prompts, prompt_length, new_tokens; /* all >= 1 */
+    double work; /* weights times tokens; 0: no limit */
 } geodec_plan_sizes;
 
 typedef struct geodec_plan_model {
-    int64_t context, layers, width, vocabulary;
+    int64_t context, layers, width, vocabulary, weights;
     bool bos; /* texts begin with BOS by the vocabulary's rule */
 } geodec_plan_model;
 
@@ -38,8 +50,8 @@ typedef struct geodec_plan_row {
 } geodec_plan_row;
 
 /* In this order: separator, documents, bytes, text_tokens, context, layers, width, vocabulary, tokens, points,
- * store_texts, store_length, prompts, prompt_length, new_tokens, split. */
-enum { GEODEC_PLAN_ROWS = 16 };
+ * store_texts, store_length, prompts, prompt_length, new_tokens, split, reference. */
+enum { GEODEC_PLAN_ROWS = 17 };
 typedef struct geodec_plan {
     geodec_plan_sizes sizes;
     bool by_document; /* split */

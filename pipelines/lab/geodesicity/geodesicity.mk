@@ -4,8 +4,8 @@ LAB_FIGURES += geodesicity
 GEODESICITY := $(if $(filter 1,$(QUICK)),--points 100 --starts 10 --ahead 2 --set-points 1000,--points 200 --starts 32 --set-points 2000)
 $(R)/layers.h5: $(BIN)/geodec-export $(MODEL_FILE) $(TEXT_FILE) $(PLAN) FORCE
 	@$(call tool,export) --model $(MODEL_FILE) --text $(TEXT_FILE) --layers all --positions 0:64 --top-m 0 --max-tokens $(call size,tokens) $(separator) -o $(out)
-$(R)/geodesicity.h5: $(BIN)/geodec-geodesicity $(R)/layers.h5 FORCE
-	@$(call tool,geodesicity) --seed $(SEED) --model $(MODEL_FILE) $(GEODESICITY) -o $(out) $(R)/layers.h5
+$(R)/geodesicity.h5: $(BIN)/geodec-geodesicity $(R)/layers.h5 $(PLAN) FORCE
+	@$(call tool,geodesicity) --seed $(SEED) $(float64_model) $(GEODESICITY) -o $(out) $(R)/layers.h5
 # Columns: along, metric, layer, predictor, m, then error and difference from the line in the chart, each with its interval.
 $(F)/geodesicity.tsv: $(R)/geodesicity.h5 FORCE
 	@$(table) --over C,P,M $< "SELECT word(word(@cases, C), 0, ':') AS along, word(word(@cases, C), 1, ':') AS metric, \

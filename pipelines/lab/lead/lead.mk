@@ -11,7 +11,7 @@ $(R)/lead.h5: $(BIN)/geodec-bench-decode $(R)/flowmap.h5 $(TEXT_FILE) FORCE
 $(F)/lead.tsv: $(R)/lead.h5 $(LAB)/lead/rows $(BIN)/geodec-gain $(BIN)/geodec-table FORCE
 	@$(LAB)/lead/rows $(BIN) $(NAME) $< > $(out)
 $(F)/ablation.tsv: $(R)/store.h5 $(TEXT_FILE) $(LAB)/lead/ablation $(addprefix $(BIN)/geodec-,bake bench-decode gain table) FORCE
-	@TOKENS=$(call size,new_tokens) TREES=16 $(LAB)/lead/ablation $(BIN) $(MODEL_FILE) $(R)/store.h5 $(TEXT_FILE) $(R)/ablation $(LEAD_PROMPTS) > $(out)
+	@TOKENS=$(call size,new_tokens) TREES=16 $(LAB)/lead/ablation $(BIN) $(MODEL_FILE) $(R)/store.h5 $(TEXT_FILE) $(R)/ablation $(call prompts_of,$(LEAD_PROMPTS)) > $(out)
 
 .PHONY: lead ablation
 ablation: $(F)/ablation.tsv $(F)/ablation.svg $(F)/ablation.png

@@ -2,8 +2,8 @@
 LABORATORY += $(R)/varadhan.h5
 LAB_FIGURES += varadhan
 VARADHAN := $(if $(filter 1,$(QUICK)),--points 48 --queries 8 --planted 2,--points 100 --queries 24)
-$(R)/varadhan.h5: $(BIN)/geodec-varadhan $(R)/layers.h5 FORCE
-	@$(call tool,varadhan) --seed $(SEED) --model $(MODEL_FILE) --layers sink $(VARADHAN) -o $(out) $(R)/layers.h5
+$(R)/varadhan.h5: $(BIN)/geodec-varadhan $(R)/layers.h5 $(PLAN) FORCE
+	@$(in_float64) $(call tool,varadhan) --seed $(SEED) --model $(MODEL_FILE) --layers sink $(VARADHAN) -o $(out) $(R)/layers.h5
 # Columns: metric, layer, keys, form, direction, counted, then cosine and the excess of the logarithm map over it (each head separately), with intervals.
 $(F)/varadhan.tsv: $(R)/varadhan.h5 FORCE
 	@$(table) --over C,F,D $< "SELECT word(word(@cases, C), 0, ':') AS metric, word(word(@cases, C), 1, ':') AS layer, \

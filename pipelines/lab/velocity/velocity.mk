@@ -2,8 +2,8 @@
 LABORATORY += $(R)/velocity.h5
 LAB_FIGURES += velocity
 VELOCITY := $(if $(filter 1,$(QUICK)),--points 100 --starts 40,--points 200 --starts 100)
-$(R)/velocity.h5: $(BIN)/geodec-velocity $(R)/layers.h5 FORCE
-	@$(call tool,velocity) --seed $(SEED) --model $(MODEL_FILE) $(VELOCITY) -o $(out) $(R)/layers.h5
+$(R)/velocity.h5: $(BIN)/geodec-velocity $(R)/layers.h5 $(PLAN) FORCE
+	@$(call tool,velocity) --seed $(SEED) $(float64_model) $(VELOCITY) -o $(out) $(R)/layers.h5
 # A row for each surrogate of the first case: cosine in the chart and in the metric, leak, and cosine with the step of another text, each with its
 # interval.
 # NaN: not measured in the metric.

@@ -45,9 +45,10 @@ Test(plan, keeps_what_fits)
     cr_assert_str_eq(row_of(&p, "separator")->value, "blank");
     cr_assert_str_eq(row_of(&p, "text_tokens")->value, "100000");
     cr_assert_str_eq(row_of(&p, "tokens")->reason, "as asked for");
-    static const char *const names[] = {
-        "separator", "documents", "bytes",       "text_tokens",  "context", "layers",        "width",      "vocabulary",
-        "tokens",    "points",    "store_texts", "store_length", "prompts", "prompt_length", "new_tokens", "split"};
+    static const char *const names[] = {"separator",   "documents",    "bytes",      "text_tokens",   "context",
+                                        "layers",      "width",        "vocabulary", "tokens",        "points",
+                                        "store_texts", "store_length", "prompts",    "prompt_length", "new_tokens",
+                                        "split",       "reference"};
     for (int i = 0; i < GEODEC_PLAN_ROWS; i++) cr_assert_str_eq(p.row[i].name, names[i]);
 }
 
@@ -88,6 +89,41 @@ Test(plan, split_by_what_is_read)
     cr_assert_not(plan_of(GEODEC_SPLIT_DOCUMENTS - 1, 100, GEODEC_SEPARATOR_LINE, 128).by_document);
     cr_assert_not(plan_of(100, 256, GEODEC_SEPARATOR_WINDOW, 128).by_document, "windows adjoin");
     cr_assert_not(plan_of(10, 20000, GEODEC_SEPARATOR_MARK, 128).by_document, "30000 tokens are two of them");
+}
+
+/* A limit of work counts the weights of a token: 1e9 of them with 2e13 read 20,000 tokens. */
+Test(plan, a_limit_of_work_shortens_what_passes_the_model)
+{
+    geodec_err err = {0};
+    geodec_plan p;
+    geodec_plan_sizes limited = asked;
+    geodec_documents d = {.item = documents_of, .n = 500};
+    geodec_plan_model m = {.context = 512, .weights = 1000000000, .bos = true};
+    for (int64_t i = 0; i < 500; i++) length_of[i] = 201;
+    limited.work = 2e13;
+    test_ok(geodec_plan_make(&m, &d, length_of, &limited, &p, &err), &err);
+    cr_assert_eq(p.sizes.tokens, 20000);
+    cr_assert_eq(p.sizes.points, 2000);
+    cr_assert_eq(p.sizes.store_texts, 20000 / 256);
+    cr_assert_eq(p.sizes.prompts, 20000 / (16 * 128));
+    cr_assert(strstr(row_of(&p, "tokens")->reason, "30000 asked for; the work of 1000000000 weights"));
+    cr_assert_str_eq(row_of(&p, "reference")->value, "yes");
+    m.weights = 100000000000; /* least sizes */
+    test_ok(geodec_plan_make(&m, &d, length_of, &limited, &p, &err), &err);
+    cr_assert(p.sizes.tokens == 1024 && p.sizes.points == 1024 && p.sizes.store_texts == 8 && p.sizes.prompts == 2);
+    cr_assert_str_eq(row_of(&p, "reference")->value, "no");
+    length_of[0] = 35; /* a short text is the reason, where it is */
+    d.n = 1;
+    test_ok(geodec_plan_make(&m, &d, length_of, &limited, &p, &err), &err);
+    cr_assert_eq(p.sizes.tokens, 35);
+    cr_assert(strstr(row_of(&p, "tokens")->reason, "the text has 35"));
+    m.weights = 1000000; /* a small model has no limit that it meets */
+    d.n = 500;
+    length_of[0] = 201;
+    test_ok(geodec_plan_make(&m, &d, length_of, &limited, &p, &err), &err);
+    limited.work = asked.work;
+    cr_assert(p.sizes.tokens == asked.tokens && p.sizes.store_texts == asked.store_texts &&
+              p.sizes.prompts == asked.prompts);
 }
 
 Test(plan, refuses_sizes_below_one)
