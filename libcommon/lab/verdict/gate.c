@@ -148,8 +148,8 @@ geodec_status geodec_gate_judge(const geodec_gate *g, const char *finding, char 
     }
     describe(&g->table, row, power, text, sizeof text);
     GEODEC_PASS(join(sentence, text, err));
-    const bool weak = power < GEODEC_GATE_LEAST || number_of(&g->table, row, "none") > GEODEC_GATE_FALSE;
-    if (strcmp(word, "holds") != 0 && weak) {
+    const bool blind = number_of(&g->table, row, "none") > GEODEC_GATE_FALSE;
+    if (blind || (strcmp(word, "holds") != 0 && power < GEODEC_GATE_LEAST)) {
         char kept[GEODEC_SENTENCE_MAX];
         (void)snprintf(kept, sizeof kept, "%s", sentence);
         if (snprintf(sentence, GEODEC_SENTENCE_MAX, "the rule alone says %s: %s", word, kept) >= GEODEC_SENTENCE_MAX)

@@ -7,8 +7,8 @@
  *
  *     holds, mixed, refuted, artefact   without a row of the finding, or without a power figure: not measured, with the
  *                                       reason
- *     mixed, refuted, artefact          power below GEODEC_GATE_LEAST at the size, or found in more than
- *                                       GEODEC_GATE_FALSE of the worlds without the effect: no power
+ *     holds, mixed, refuted, artefact   found in more than GEODEC_GATE_FALSE of the worlds without the effect: no power
+ *     mixed, refuted, artefact          power below GEODEC_GATE_LEAST at the size: no power
  *     holds, mixed, refuted, artefact   otherwise unchanged; the sentence gets the power and the least effect
  *     any other word                    unchanged: it says nothing of the effect
  *
