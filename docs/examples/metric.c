@@ -27,8 +27,15 @@ int main(int argc, char **argv)
     if (geodec_metric_fit(cloud.points, n, x, &o, NULL, NULL, &metric, &err) != GEODEC_OK) goto done;
     if (geodec_metric_control(&metric, 1, NULL, NULL, &noise, &err) != GEODEC_OK) goto done;
     /* With the rows of the points, later stages follow the text. */
-    const geodec_metric_source source = {cloud.cloud_row, cloud.row,  cloud.sequence, cloud.position, cloud.d,
-                                         cloud.basis,     cloud.mean, cloud.layer,    noise};
+    const geodec_metric_source source = {.cloud_row = cloud.cloud_row,
+                                         .activation_row = cloud.row,
+                                         .sequence = cloud.sequence,
+                                         .position = cloud.position,
+                                         .d = cloud.d,
+                                         .basis = cloud.basis,
+                                         .mean = cloud.mean,
+                                         .layer = cloud.layer,
+                                         .control = noise};
     if (geodec_artifact_create(geodec_kinds_find("metric"), argv[2], &p, &out, &err) != GEODEC_OK) goto done;
     if (geodec_metric_write(&metric, &source, out, &err) != GEODEC_OK) goto done;
     const geodec_status st = geodec_artifact_commit(out, &err);

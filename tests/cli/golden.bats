@@ -57,7 +57,7 @@ criterion() {
     # shellcheck disable=SC2016
     sed -i "2i echo \"\$@\" > $tmp/given; [ -z \"\${GEODEC_TEST_READERS-}\" ] || printf 'a/one\\nb/two\\na/one\\n' >> \"\$GEODEC_TEST_READERS\"" "$tmp/unit"
     touch -d '1 minute ago' "$tmp/unit"
-    sh scripts/run-tests "$tmp" "$tmp/unit"
+    env -u UNSHARED sh scripts/run-tests "$tmp" "$tmp/unit"
     ! grep -q filter "$tmp/given" || false
     UNSHARED=yes sh scripts/run-tests "$tmp" "$tmp/unit"
     grep -qF -e '--filter @(a/one|b/two)' "$tmp/given"

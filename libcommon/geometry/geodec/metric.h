@@ -75,8 +75,8 @@ typedef struct geodec_metric_source {
     const double *basis; /* [n][d] first n principal directions */
     const double *mean;  /* [d] */
     int64_t layer;       /* of the model */
-    double noise;        /* standard deviation of an error of a state in each direction; 0: unknown */
     geodec_metric_medians control; /* geodec_metric_control; all 0 = none */
+    double noise;                  /* standard deviation of an error of a state in each direction; 0: unknown */
 } geodec_metric_source;
 
 /* How a Fisher metric was made: attributes of the file. */
