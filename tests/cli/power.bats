@@ -131,7 +131,7 @@ data() {
 plant() {
     local trials=(pipelines/power/trials quick "$bin" pipelines/power/findings.tsv "$tmp/cloud.h5" "$tmp/cloud.h5")
     ONLY=$1 STRENGTHS=${4-} SEEDS=$2 "${trials[@]}" "$tmp/s" "$tmp/cloud.h5" > "$tmp/trials.tsv"
-    "$bin/geodec-power" -o "$tmp/power.tsv" pipelines/power/findings.tsv "$tmp/trials.tsv"
+    "$bin/geodec-power" --force -o "$tmp/power.tsv" pipelines/power/findings.tsv "$tmp/trials.tsv"
     least=$("$bin/geodec-value" --root "$tmp" "power.tsv#least{finding=$1}" | sed -n '2s/.*\t//p')
     rm -r "$tmp/s"
     ONLY=$1 STRENGTHS=$least SEEDS=$3 FIRST_SEED=1001 "${trials[@]}" "$tmp/s" "$tmp/cloud.h5" > "$tmp/again.tsv"
