@@ -44,17 +44,18 @@ static void check_source(const geodec_model *m, geodec_arithmetic a)
 {
     geodec__expert_source s = {0};
     if (geodec__expert_source_open(m, a, &s, NULL) != GEODEC_OK) return;
-    uint8_t *slot = geodec_mem_new(s.blobs.slot_bytes, 1), *scratch = geodec_mem_new(s.pack_bytes, 1);
-    for (int32_t l = 0; slot && scratch && l < s.n_layer; l++) {
+    uint8_t *slot = geodec_mem_new(s.blobs.slot_bytes, 1), *spare = geodec_mem_new(s.blobs.slot_bytes, 1);
+    for (int32_t l = 0; slot && spare && l < s.n_layer; l++) {
         if (!m->layer[l].router.data) continue;
-        geodec__expert_source_pack(&s, l, s.n_expert - 1, slot, scratch, NULL);
+        if (s.pack[l]) geodec__expert_source_pack(&s, l, s.n_expert - 1, slot, spare, NULL);
         for (int k = 0; k < GEODEC__EXPERT_MATRICES; k++) {
             geodec__panels panels;
-            const geodec__matrix w = geodec__expert_source_find(&s, l, s.n_expert - 1, k, slot, &panels);
+            const geodec__matrix w =
+                geodec__expert_source_find(&s, l, s.n_expert - 1, k, s.pack[l] ? spare : slot, &panels);
             fuzz_use(w.data, (size_t)s.matrix[l * GEODEC__EXPERT_MATRICES + k].bytes);
         }
     }
-    GEODEC_FREE(slot, scratch);
+    GEODEC_FREE(slot, spare);
     geodec__expert_source_clear(&s);
 }
 

@@ -400,6 +400,7 @@ INLINE void pack_rows(const geodec__panel_format *f, const geodec__matrix *w, in
         const uint32_t mask = row < present ? UINT32_MAX : 0;
         memcpy((uint8_t *)&r.keep + 4 * row, &mask, sizeof mask);
     }
+    if (present < GEODEC__PANEL) memset(out, 0, (size_t)(records * f->record_bytes));
     for (int64_t record = 0; record < records; record++) {
         for (int row = 0; row < GEODEC__PANEL; row++)
             r.at[row] = data + (row < present ? row : 0) * w->row_bytes + record * bytes;

@@ -103,7 +103,7 @@ typedef struct geodec__panels {
 static inline int64_t geodec__panels_count(int64_t rows) { return (rows + GEODEC__PANEL - 1) / GEODEC__PANEL; }
 static inline int64_t geodec__panel_bytes(const geodec__panels *p) { return p->records * p->format->record_bytes; }
 
-/* Rows 16 panel .. of w into out, which is zero. */
+/* Rows 16 panel .. of w into out; rows that are not there are zero. */
 void geodec__panel_pack(const geodec__panel_format *f, const geodec__matrix *w, int64_t panel, uint8_t *out);
 /* The values of one row, as the type's decoder gives them. */
 void geodec__panel_decode_row(const geodec__panels *p, int64_t row, float *out);

@@ -39,7 +39,7 @@ static geodec_status describe(const geodec_model *m, geodec_arithmetic a, int32_
         if (x[k].format && !x[k].packed) s->pack[layer] = true;
     }
     if (s->pack[layer]) {
-        if (at > s->pack_bytes) s->pack_bytes = at;
+        s->packs = true;
         const int64_t room = (at + GEODEC_BLOB_PAGE - 1) / GEODEC_BLOB_PAGE * GEODEC_BLOB_PAGE;
         if (room > s->blobs.slot_bytes) s->blobs.slot_bytes = room;
     }
@@ -200,25 +200,21 @@ static void pack_task(void *ctx, int64_t task, int worker)
         return;
     }
     const int64_t panel = task - p->first[k], unit = x->bytes / geodec__panels_count(x->w.rows);
-    uint8_t *out = p->to + x->at + panel * unit;
-    memset(out, 0, (size_t)unit);
-    geodec__panel_pack(x->format, &p->w[k], panel, out);
+    geodec__panel_pack(x->format, &p->w[k], panel, p->to + x->at + panel * unit);
 }
 
-void geodec__expert_source_pack(const geodec__expert_source *s, int32_t layer, int32_t expert, uint8_t *slot,
-                                uint8_t *scratch, geodec_pool *pool)
+void geodec__expert_source_pack(const geodec__expert_source *s, int32_t layer, int32_t expert, const uint8_t *slot,
+                                uint8_t *to, geodec_pool *pool)
 {
-    if (!s->pack[layer]) return;
     const geodec__expert_matrix *x = s->matrix + (int64_t)layer * GEODEC__EXPERT_MATRICES;
     const int64_t *at = s->read_at + ((int64_t)layer * s->n_expert + expert) * GEODEC__EXPERT_MATRICES;
-    packing p = {.x = x, .to = scratch};
+    packing p = {.x = x, .to = to};
     for (int k = 0; k < GEODEC__EXPERT_MATRICES; k++) {
         p.w[k] = x[k].w;
         p.w[k].data = slot + at[k];
         p.first[k + 1] = p.first[k] + (x[k].format && !x[k].packed ? geodec__panels_count(x[k].w.rows) : 1);
     }
     geodec_pool_run_dynamic(pool, p.first[GEODEC__EXPERT_MATRICES], pack_task, &p);
-    for (int k = 0; k < GEODEC__EXPERT_MATRICES; k++) memcpy(slot + x[k].at, scratch + x[k].at, (size_t)x[k].bytes);
 }
 
 geodec_status geodec__expert_source_check(const geodec__expert_source *s, int32_t layer, int32_t expert,

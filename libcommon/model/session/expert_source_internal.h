@@ -32,7 +32,7 @@ typedef struct geodec__expert_source {
     int64_t *read_at; /* [n_layer][n_expert][GEODEC__EXPERT_MATRICES] offset in the slot after the read; stays when the
                        * blobs are handed on */
     const struct geodec__trits *trits; /* of the model: ternary experts; NULL: others */
-    int64_t pack_bytes;                /* of scratch memory for geodec__expert_source_pack; 0: no layer needs it */
+    bool packs;                        /* some layer must */
 } geodec__expert_source;
 
 /* The experts of a model opened from a file. GEODEC_UNSUPPORTED: no experts; bytes in memory; a store whose panels this
@@ -40,10 +40,9 @@ typedef struct geodec__expert_source {
 geodec_status geodec__expert_source_open(const geodec_model *m, geodec_arithmetic a, geodec__expert_source *out,
                                          geodec_err *err) GEODEC_MUST_USE;
 void geodec__expert_source_clear(geodec__expert_source *s); /* s may be all zero */
-/* Packs what was read into a slot, once, in place; nothing to do when pack[layer] is false. scratch [pack_bytes],
- * aligned to 64. */
-void geodec__expert_source_pack(const geodec__expert_source *s, int32_t layer, int32_t expert, uint8_t *slot,
-                                uint8_t *scratch, geodec_pool *pool);
+/* Packs what was read into a slot of a layer with pack[layer]. to [slot_bytes], another slot's memory. */
+void geodec__expert_source_pack(const geodec__expert_source *s, int32_t layer, int32_t expert, const uint8_t *slot,
+                                uint8_t *to, geodec_pool *pool);
 /* What a CRC does not say of a blob that was just read: whose it is, and the bytes behind it. Ternary experts only. */
 geodec_status geodec__expert_source_check(const geodec__expert_source *s, int32_t layer, int32_t expert,
                                           const uint8_t *slot, const char *path, geodec_err *err) GEODEC_MUST_USE;

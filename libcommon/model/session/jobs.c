@@ -122,7 +122,6 @@ static void multiply_unpacked(const geodec_session *s, const geodec__matrix *w, 
 {
     one.data = room;
     for (int64_t p = begin / GEODEC__PANEL; p < geodec__panels_count(end); p++) {
-        if ((p + 1) * GEODEC__PANEL > w->rows) memset(room, 0, (size_t)geodec__panel_bytes(&one));
         geodec__panel_pack(one.format, w, p, room);
         one.first = p;
         s->product->multiply(&one, p, p + 1, rounded, n, y);

@@ -89,10 +89,13 @@ static void run_mapped(geodec_session *s, int32_t index, int32_t count)
 }
 
 /* What was just read: checked, or packed. */
-static geodec_status prepare(geodec_session *s, int32_t index, const geodec_stream_blob *b)
+static geodec_status prepare(geodec_session *s, int32_t index, geodec_stream_blob *b)
 {
     geodec__streamed *t = s->model->streamed;
-    geodec__expert_source_pack(&t->source, index, b->expert, b->data, t->room, s->pool);
+    if (t->source.pack[index]) {
+        geodec__expert_source_pack(&t->source, index, b->expert, b->data, geodec_stream_spare(t->stream), s->pool);
+        geodec_stream_exchange(t->stream, b);
+    }
     return geodec__expert_source_check(&t->source, index, b->expert, b->data, geodec_model_path(s->model), &s->failure);
 }
 
@@ -227,7 +230,7 @@ void geodec__streamed_free(geodec__streamed *t)
     geodec_file_map_close(&t->map);
     geodec__streamed_ahead_free(t->ahead);
     geodec__streamed_trits_free(t->by_trits);
-    GEODEC_FREE(t->edge_file, t->edge_layer, t->room, t);
+    GEODEC_FREE(t->edge_file, t->edge_layer, t);
 }
 
 bool geodec_streamed_is(const geodec_model *m) { return m->streamed != NULL; }

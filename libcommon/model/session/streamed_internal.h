@@ -101,7 +101,6 @@ typedef struct geodec__streamed {
     geodec__ahead *ahead;
     int32_t *edge_file, *edge_layer;   /* of each difference of the blobs; NULL without */
     struct geodec__by_trits *by_trits; /* products of another form than exact; NULL: exact */
-    uint8_t *room;                     /* [source.pack_bytes] */
     int64_t slot_bytes;
 } geodec__streamed;
 

@@ -32,7 +32,6 @@ geodec_status geodec_streamed_begin(geodec_model *m, const geodec_streaming *o, 
         GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: its experts are not ternary", geodec_model_path(m));
     if (m->trits) GEODEC_TRY(geodec__streamed_trits_edges(t, err));
     GEODEC_TRY(geodec__streamed_ahead_create(m, &t->ahead, err));
-    if (t->source.pack_bytes > 0) GEODEC_NEW(t->room, t->source.pack_bytes);
     if (o->mapped && m->store) GEODEC_TRY(geodec_file_map_open(t->source.blobs.path, &t->map, err));
     m->streamed = t;
     t = NULL;
@@ -83,7 +82,7 @@ static geodec_streamed_plan plan(const geodec_session *s)
     const geodec__streamed *t = m->streamed;
     geodec_streamed_plan p = {.slot = t->slot_bytes, .n_expert = c->n_expert, .n_expert_used = c->n_expert_used};
     double read = 0;
-    p.resident = resident(m, s->arithmetic) + t->source.pack_bytes;
+    p.resident = resident(m, s->arithmetic) + (t->source.packs ? p.slot : 0);
     /* a later session may have all blocks */
     const int64_t blocks = s->cache.bytes / s->n_blocks * (c->n_layer - s->n_blocks);
     p.session = (geodec__session_bytes(s) + blocks) * (t->options.sessions > 1 ? t->options.sessions : 1);
@@ -187,7 +186,8 @@ static geodec_status open_stream(geodec_session *s, geodec_err *err)
                                .least = p.least,
                                .check_differences = t->options.check_differences,
                                .limits = t->options.limits,
-                               .look = t->options.look};
+                               .look = t->options.look,
+                               .spare = t->source.packs};
     const bool held = p.allowed > 0 && p.allowed < t->options.ram;
     const int64_t budget = held ? p.allowed : t->options.ram;
     o.beside = t->options.slots > 0 ? INT64_MAX / 4 : budget - p.resident - p.slots * p.slot;

@@ -19,8 +19,10 @@ struct geodec_stream {
     geodec_blobs blobs;
     geodec_slots *slots;
     geodec_disk *disk;
-    uint8_t *memory; /* [n_slots][slot_bytes] */
+    uint8_t *memory; /* [n_slots and the spare][slot_bytes] */
     int64_t memory_bytes;
+    uint8_t **place; /* [n_slots and the spare] the memory of each, of `memory` */
+    bool spare;
     bool *demand; /* [n_slots] of the last read */
     /* with differences: */
     int32_t *edge, *base; /* [n_slots] of the last read: the difference, -1: none; the slot of its base */
@@ -68,7 +70,7 @@ static bool submit(geodec_stream *s, const geodec_slots_read *n)
                           .worth = n->worth,
                           .check = s->blobs.crc && (all || !s->checked[blob]),
                           .crc = s->blobs.crc ? s->blobs.crc[blob] : 0,
-                          .to = s->memory + n->slot * s->blobs.slot_bytes};
+                          .to = s->place[n->slot]};
     memcpy(r.piece, geodec_blobs_at(&s->blobs, n->layer, n->expert), sizeof r.piece);
     if (n->edge >= 0) {
         memset(r.piece, 0, sizeof r.piece);
@@ -118,8 +120,8 @@ static geodec_status apply(geodec_stream *s, int32_t slot)
 {
     const geodec_blob_edge *e = &s->blobs.edge[s->edge[slot]];
     const double before = geodec_clock_seconds();
-    uint8_t *const to = s->memory + slot * s->blobs.slot_bytes;
-    const uint8_t *const from = s->memory + s->base[slot] * s->blobs.slot_bytes;
+    uint8_t *const to = s->place[slot];
+    const uint8_t *const from = s->place[s->base[slot]];
     const bool check = s->check_differences || s->counters.applied % CHECK_EVERY == 0;
     int32_t layer, expert;
     (void)geodec_slots_content(s->slots, slot, &layer, &expert);
@@ -217,7 +219,7 @@ done:
 static int32_t give_one(geodec_stream *s)
 {
     const int32_t slot = geodec_slots_give(s->slots);
-    if (slot >= 0) geodec_mem_discard(s->memory + slot * s->blobs.slot_bytes, s->blobs.slot_bytes);
+    if (slot >= 0) geodec_mem_discard(s->place[slot], s->blobs.slot_bytes);
     return slot;
 }
 
@@ -321,14 +323,15 @@ static void look_at_limits(geodec_stream *s)
 /* Huge pages, touched now, so that the budget is spent at the start or not at all. */
 static geodec_status reserve(geodec_stream *s, geodec_err *err)
 {
-    const int64_t page = GEODEC_BLOB_PAGE;
-    if (geodec_mem_mul(s->n_slots, s->blobs.slot_bytes, &s->memory_bytes) != 0)
+    const int64_t page = GEODEC_BLOB_PAGE, places = (int64_t)s->n_slots + s->spare;
+    if (geodec_mem_mul(places, s->blobs.slot_bytes, &s->memory_bytes) != 0)
         GEODEC_FAIL(GEODEC_LIMIT, "%d slots of %lld bytes", s->n_slots, (long long)s->blobs.slot_bytes);
     s->memory = geodec_mem_map(s->memory_bytes);
     if (!s->memory)
         GEODEC_FAIL(GEODEC_NOMEM, "no memory for %d slots of %lld bytes", s->n_slots, (long long)s->blobs.slot_bytes);
     geodec_mem_populate(s->memory, s->memory_bytes);
     for (int64_t at = 0; at < s->memory_bytes; at += page) s->memory[at] = 0;
+    for (int64_t i = 0; i < places; i++) s->place[i] = s->memory + i * s->blobs.slot_bytes;
     return GEODEC_OK;
 }
 
@@ -428,6 +431,7 @@ geodec_status geodec_stream_open(geodec_blobs *blobs, const geodec_stream_option
     s->least = o->least > 2 ? o->least : 2;
     s->limits = o->limits;
     s->look = o->look;
+    s->spare = o->spare;
     uint8_t routed[MOST_LAYERS] = {0};
     bool warm = s->n_slots >= slots.n_layer * slots.n_expert;
     if (slots.n_layer > MOST_LAYERS) GEODEC_THROW(GEODEC_LIMIT, "%d layers", slots.n_layer);
@@ -436,6 +440,7 @@ geodec_status geodec_stream_open(geodec_blobs *blobs, const geodec_stream_option
     if (pthread_mutex_init(&s->lock, NULL) != 0) GEODEC_THROW(GEODEC_NOMEM, "no lock for a stream");
     s->has_lock = true;
     GEODEC_NEW_EACH(s->n_slots, s->fresh, s->demand, s->lent);
+    GEODEC_NEW(s->place, (int64_t)s->n_slots + s->spare);
     GEODEC_NEW(s->checked, (int64_t)s->blobs.n_layer * s->blobs.n_expert);
     GEODEC_TRY(open_usage(s, o, &slots, &warm, err));
     GEODEC_TRY(set_edges(s, &edge, err));
@@ -467,7 +472,7 @@ void geodec_stream_close(geodec_stream *s)
     geodec_blobs_clear(&s->blobs);
     if (s->has_lock) pthread_mutex_destroy(&s->lock);
     GEODEC_FREE(s->edge, s->base, s->crc, s->difference);
-    GEODEC_FREE(s->usage_path, s->fresh, s->demand, s->lent, s->checked, s);
+    GEODEC_FREE(s->usage_path, s->fresh, s->demand, s->lent, s->checked, s->place, s);
 }
 
 /* ---- a pass ------------------------------------------------------------------------------------------------------ */
@@ -550,8 +555,7 @@ geodec_status geodec_stream_take(geodec_stream *s, geodec_stream_blob *blob, int
     }
     for (int32_t i = 0; i < *n; i++) {
         int32_t layer;
-        blob[i] = (geodec_stream_blob){
-            .slot = slot[i], .data = s->memory + slot[i] * s->blobs.slot_bytes, .fresh = s->fresh[slot[i]]};
+        blob[i] = (geodec_stream_blob){.slot = slot[i], .data = s->place[slot[i]], .fresh = s->fresh[slot[i]]};
         (void)geodec_slots_content(s->slots, slot[i], &layer, &blob[i].expert);
         s->fresh[slot[i]] = false;
     }
@@ -562,6 +566,15 @@ void geodec_stream_release(geodec_stream *s, int32_t slot)
 {
     geodec_slots_release(s->slots, slot);
     pump(s);
+}
+
+uint8_t *geodec_stream_spare(const geodec_stream *s) { return s->place[s->n_slots]; }
+
+void geodec_stream_exchange(geodec_stream *s, geodec_stream_blob *blob)
+{
+    uint8_t *const filled = s->place[s->n_slots];
+    s->place[s->n_slots] = s->place[blob->slot];
+    blob->data = s->place[blob->slot] = filled;
 }
 
 int32_t geodec_stream_left(const geodec_stream *s) { return geodec_slots_left(s->slots); }

@@ -24,6 +24,7 @@ typedef struct geodec_stream_options {
     const char *limits; /* root of memory_limit.h: when a limit there falls below what this process has, slots are
                          * given back; kept; NULL: not watched */
     double look;        /* seconds between looks at it */
+    bool spare;         /* memory of one more slot, for what the caller makes of a blob */
 } geodec_stream_options;
 
 typedef struct geodec_stream geodec_stream;
@@ -64,11 +65,15 @@ void geodec_stream_need(geodec_stream *s, int32_t layer, int32_t n, const int32_
 typedef struct geodec_stream_blob {
     int32_t slot, expert;
     uint8_t *data; /* the slot: see blobs.h */
-    bool fresh;    /* read since it was last taken: the caller may rearrange it in place, once */
+    bool fresh;    /* read since it was last taken: the caller may rearrange it, once, in place or by an exchange */
 } geodec_stream_blob;
 /* Waits for at least one; *n = 0: all needed experts were taken. */
 geodec_status geodec_stream_take(geodec_stream *s, geodec_stream_blob *blob, int32_t most, int32_t *n,
                                  geodec_err *err) GEODEC_MUST_USE;
+/* The spare memory, slot_bytes, aligned to a page; with the option. Exchange makes it the memory of the blob's slot,
+ * and that of the slot the spare. */
+uint8_t *geodec_stream_spare(const geodec_stream *s);
+void geodec_stream_exchange(geodec_stream *s, geodec_stream_blob *blob);
 int32_t geodec_stream_left(const geodec_stream *s); /* slots of the pass */
 void geodec_stream_release(geodec_stream *s, int32_t slot);
 

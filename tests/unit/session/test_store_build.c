@@ -248,7 +248,7 @@ static void check_source(const geodec_model *original, const geodec_model *m, ge
     geodec_err err = {0};
     geodec__expert_source s = {0};
     test_ok(geodec__expert_source_open(m, a, &s, &err), &err);
-    uint8_t *slot = geodec_mem_new(s.blobs.slot_bytes, 1), *scratch = geodec_mem_new(s.pack_bytes, 1);
+    uint8_t *slot = geodec_mem_new(s.blobs.slot_bytes, 1), *spare = geodec_mem_new(s.blobs.slot_bytes, 1);
     const int fd = open(s.blobs.path, O_RDONLY);
     cr_assert_geq(fd, 0);
     cr_assert_eq(s.blobs.file_bytes, lseek(fd, 0, SEEK_END));
@@ -263,14 +263,16 @@ static void check_source(const geodec_model *original, const geodec_model *m, ge
             memset(slot, 0xa5, (size_t)s.blobs.slot_bytes);
             read_slot(fd, piece, s.blobs.file_bytes, slot);
             if (m->store) cr_assert_eq(geodec_crc32c(0, slot, piece->bytes), s.blobs.crc[l * s.n_expert + e]);
-            geodec__expert_source_pack(&s, l, e, slot, scratch, NULL);
+            memset(spare, 0x5a, (size_t)s.blobs.slot_bytes);
+            if (s.pack[l]) geodec__expert_source_pack(&s, l, e, slot, spare, NULL);
+            const uint8_t *data = s.pack[l] ? spare : slot;
             for (int k = 0; k < GEODEC__EXPERT_MATRICES; k++) {
                 int64_t n;
                 geodec__panels panels;
                 const geodec__matrix from = geodec__expert(of_layer(&original->layer[l], k), e),
-                                     got = geodec__expert_source_find(&s, l, e, k, slot, &panels);
+                                     got = geodec__expert_source_find(&s, l, e, k, data, &panels);
                 uint8_t *want = as_multiplied(&from, a, &n);
-                cr_assert(got.data >= slot && got.data + n <= slot + s.blobs.slot_bytes);
+                cr_assert(got.data >= data && got.data + n <= data + s.blobs.slot_bytes);
                 cr_assert_eq(memcmp(got.data, want, (size_t)n), 0, "layer %d, expert %d, matrix %d", l, e, k);
                 cr_assert(got.type == from.type && got.rows == from.rows && got.cols == from.cols &&
                           got.row_bytes == from.row_bytes);
@@ -282,7 +284,7 @@ static void check_source(const geodec_model *original, const geodec_model *m, ge
             }
         }
     (void)close(fd);
-    GEODEC_FREE(slot, scratch);
+    GEODEC_FREE(slot, spare);
     geodec__expert_source_clear(&s);
 }
 
