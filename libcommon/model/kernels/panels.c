@@ -64,18 +64,53 @@ typedef struct rows {
     words keep;
 } rows;
 
-/* `count` words of each row, from byte `from` on. */
-INLINE void gather(const rows *r, int from, int count, words *out)
+typedef uint32_t quad __attribute__((vector_size(16)));
+
+INLINE quad load_quad(const uint8_t *p)
 {
-    uint8_t *to = (uint8_t *)out;
-    for (int row = 0; row < GEODEC__PANEL; row++)
-        for (int w = 0; w < count; w++) store32(to + 64 * w + 4 * row, load32(r->at[row] + from + 4 * w));
+    quad q;
+    memcpy(&q, p, sizeof q);
+    return q;
 }
 
-/* `count` words of one row, which are the vectors as they are but for `flip`. */
-INLINE void copy_words(const uint8_t *q, int count, uint32_t flip, int row, uint8_t *codes)
+/* Four words of each row, from byte `from` on, into four vectors. */
+INLINE void transpose(const rows *r, int from, uint8_t *out)
 {
-    for (int g = 0; g < count; g++) store32(codes + 64 * g + 4 * row, load32(q + 4 * g) ^ flip);
+    for (int row = 0; row < GEODEC__PANEL; row += 4) {
+        const quad a = load_quad(r->at[row] + from), b = load_quad(r->at[row + 1] + from),
+                   c = load_quad(r->at[row + 2] + from), d = load_quad(r->at[row + 3] + from);
+        const quad low[] = {__builtin_shuffle(a, b, (quad){0, 4, 1, 5}), __builtin_shuffle(c, d, (quad){0, 4, 1, 5})},
+                   high[] = {__builtin_shuffle(a, b, (quad){2, 6, 3, 7}), __builtin_shuffle(c, d, (quad){2, 6, 3, 7})};
+        const quad word[] = {
+            __builtin_shuffle(low[0], low[1], (quad){0, 1, 4, 5}),
+            __builtin_shuffle(low[0], low[1], (quad){2, 3, 6, 7}),
+            __builtin_shuffle(high[0], high[1], (quad){0, 1, 4, 5}),
+            __builtin_shuffle(high[0], high[1], (quad){2, 3, 6, 7}),
+        };
+        for (int w = 0; w < 4; w++) memcpy(out + 64 * w + 4 * row, &word[w], sizeof word[w]);
+    }
+}
+
+/* `count` words of each row, from byte `from` on. */
+INLINE void gather(const rows *r, int from, int count, uint8_t *out)
+{
+    int w = 0;
+    for (; w + 4 <= count; w += 4) transpose(r, from + 4 * w, out + 64 * w);
+    for (; w < count; w++)
+        for (int row = 0; row < GEODEC__PANEL; row++)
+            store32(out + 64 * w + 4 * row, load32(r->at[row] + from + 4 * w));
+}
+
+/* As gather, of the rows that are there, with bits of each word inverted. */
+INLINE void copy_words(const rows *r, int from, int count, uint32_t flip, uint8_t *codes)
+{
+    gather(r, from, count, codes);
+    for (int g = 0; (flip || !r->keep[GEODEC__PANEL - 1]) && g < count; g++) {
+        words v;
+        memcpy(&v, codes + 64 * g, sizeof v);
+        v = (v ^ flip) & r->keep;
+        memcpy(codes + 64 * g, &v, sizeof v);
+    }
 }
 
 INLINE void put(const words *v, const rows *r, uint8_t *vector)
@@ -301,19 +336,19 @@ INLINE void pack_expanded(const geodec__panel_format *f, geodec__expand_fn expan
             continue;
         }
         expand(block->at[row], &e[row]);
-        r.at[row] = e[row].code;
-        for (int b = 0; nibbles && b < f->blocks; b++)
-            copy_words(e[row].nibbles + 16 * b, 4, 0, row, record + f->head_bytes + 64 * f->bits * b);
+        r.at[row] = nibbles ? e[row].nibbles : e[row].code;
         if (f->fine) {
             record[2 * row] = (uint8_t)(e[row].d & 255);
             record[2 * row + 1] = (uint8_t)(e[row].d >> 8);
         }
         for (int g = 0; g < (f->head_bytes - f->fine) / 16; g++) record[f->fine + 16 * g + row] = e[row].scale[g];
     }
+    for (int b = 0; nibbles && b < f->blocks; b++)
+        copy_words(&r, 16 * b, 4, 0, record + f->head_bytes + 64 * f->bits * b);
     if (nibbles) return;
     for (int b = 0; b < f->blocks; b++) {
         words c[8];
-        gather(&r, 32 * b, 8, c);
+        gather(&r, 32 * b, 8, (uint8_t *)c);
         put_codes(f->bits, c, &r, record + f->head_bytes + 64 * f->bits * b);
     }
 }
@@ -351,12 +386,12 @@ INLINE void pack_blocks(const geodec__panel_format *f, const rows *r, int presen
     const geodec__block_layout *l = &f->layout;
     const bool same = f->blocks == 1 && (f->bits == 4 || f->bits == 8); /* nibbles, or bytes */
     words raw[WORDS];
-    if (!same) gather(r, codes_from(l), codes_words(f), raw);
-    for (int row = 0; row < present; row++) {
+    if (!same) gather(r, codes_from(l), codes_words(f), (uint8_t *)raw);
+    if (same) copy_words(r, l->low, f->bits, f->bits == 8 ? 0x80808080u : 0, record + f->head_bytes);
+    for (int row = 0; row < GEODEC__PANEL && row < present; row++) {
         const uint8_t *block = r->at[row];
         memcpy(record + 2 * row, block + l->d, 2);
         if (f->minima) memcpy(record + 32 + 2 * row, block + l->dmin, 2);
-        if (same) copy_words(block + l->low, f->bits, f->bits == 8 ? 0x80808080u : 0, row, record + f->head_bytes);
         if (f->scales != GEODEC__SCALES_NONE) {
             uint8_t s[16];
             read_scales(f, block + l->scales, s);
@@ -396,14 +431,18 @@ INLINE void pack_rows(const geodec__panel_format *f, const geodec__matrix *w, in
     const uint8_t *data = w->data + first * w->row_bytes;
     const geodec__expand_fn expand = geodec__expand_of(f->type);
     rows r;
+    const uint8_t *begin[GEODEC__PANEL];
     for (int row = 0; row < GEODEC__PANEL; row++) {
         const uint32_t mask = row < present ? UINT32_MAX : 0;
         memcpy((uint8_t *)&r.keep + 4 * row, &mask, sizeof mask);
+        begin[row] = data + (row < present ? row : 0) * w->row_bytes;
     }
     if (present < GEODEC__PANEL) memset(out, 0, (size_t)(records * f->record_bytes));
+    const uint8_t *next = data + GEODEC__PANEL * w->row_bytes; /* panel, which is read in no order that is foreseen */
     for (int64_t record = 0; record < records; record++) {
-        for (int row = 0; row < GEODEC__PANEL; row++)
-            r.at[row] = data + (row < present ? row : 0) * w->row_bytes + record * bytes;
+        for (int64_t at = 0; at < GEODEC__PANEL * bytes; at += 64)
+            __builtin_prefetch(next + record * GEODEC__PANEL * bytes + at);
+        for (int row = 0; row < GEODEC__PANEL; row++) r.at[row] = begin[row] + record * bytes;
         if (expand)
             pack_expanded(f, expand, &r, present, out + record * f->record_bytes);
         else
