@@ -79,13 +79,13 @@ INLINE void transpose(const rows *r, int from, uint8_t *out)
     for (int row = 0; row < GEODEC__PANEL; row += 4) {
         const quad a = load_quad(r->at[row] + from), b = load_quad(r->at[row + 1] + from),
                    c = load_quad(r->at[row + 2] + from), d = load_quad(r->at[row + 3] + from);
-        const quad low[] = {__builtin_shuffle(a, b, (quad){0, 4, 1, 5}), __builtin_shuffle(c, d, (quad){0, 4, 1, 5})},
-                   high[] = {__builtin_shuffle(a, b, (quad){2, 6, 3, 7}), __builtin_shuffle(c, d, (quad){2, 6, 3, 7})};
+        const quad low[] = {__builtin_shufflevector(a, b, 0, 4, 1, 5), __builtin_shufflevector(c, d, 0, 4, 1, 5)},
+                   high[] = {__builtin_shufflevector(a, b, 2, 6, 3, 7), __builtin_shufflevector(c, d, 2, 6, 3, 7)};
         const quad word[] = {
-            __builtin_shuffle(low[0], low[1], (quad){0, 1, 4, 5}),
-            __builtin_shuffle(low[0], low[1], (quad){2, 3, 6, 7}),
-            __builtin_shuffle(high[0], high[1], (quad){0, 1, 4, 5}),
-            __builtin_shuffle(high[0], high[1], (quad){2, 3, 6, 7}),
+            __builtin_shufflevector(low[0], low[1], 0, 1, 4, 5),
+            __builtin_shufflevector(low[0], low[1], 2, 3, 6, 7),
+            __builtin_shufflevector(high[0], high[1], 0, 1, 4, 5),
+            __builtin_shufflevector(high[0], high[1], 2, 3, 6, 7),
         };
         for (int w = 0; w < 4; w++) memcpy(out + 64 * w + 4 * row, &word[w], sizeof word[w]);
     }
