@@ -101,22 +101,22 @@ INLINE void gather(const rows *r, int from, int count, uint8_t *out)
             store32(out + 64 * w + 4 * row, load32(r->at[row] + from + 4 * w));
 }
 
-/* As gather, of the rows that are there, with bits of each word inverted. */
+INLINE void put(const words *v, const rows *r, uint8_t *vector)
+{
+    const words kept = *v & r->keep;
+    memcpy(vector, &kept, sizeof kept);
+}
+
+/* As gather, of the rows that are there, with the bits of `flip` inverted in each word. */
 INLINE void copy_words(const rows *r, int from, int count, uint32_t flip, uint8_t *codes)
 {
     gather(r, from, count, codes);
     for (int g = 0; (flip || !r->keep[GEODEC__PANEL - 1]) && g < count; g++) {
         words v;
         memcpy(&v, codes + 64 * g, sizeof v);
-        v = (v ^ flip) & r->keep;
-        memcpy(codes + 64 * g, &v, sizeof v);
+        v ^= flip;
+        put(&v, r, codes + 64 * g);
     }
-}
-
-INLINE void put(const words *v, const rows *r, uint8_t *vector)
-{
-    const words kept = *v & r->keep;
-    memcpy(vector, &kept, sizeof kept);
 }
 
 /* Four vectors of nibbles from eight words of codes (their low four bits count). */
@@ -343,13 +343,15 @@ INLINE void pack_expanded(const geodec__panel_format *f, geodec__expand_fn expan
         }
         for (int g = 0; g < (f->head_bytes - f->fine) / 16; g++) record[f->fine + 16 * g + row] = e[row].scale[g];
     }
-    for (int b = 0; nibbles && b < f->blocks; b++)
-        copy_words(&r, 16 * b, 4, 0, record + f->head_bytes + 64 * f->bits * b);
-    if (nibbles) return;
     for (int b = 0; b < f->blocks; b++) {
+        uint8_t *codes = record + f->head_bytes + 64 * f->bits * b;
         words c[8];
+        if (nibbles) {
+            copy_words(&r, 16 * b, 4, 0, codes);
+            continue;
+        }
         gather(&r, 32 * b, 8, (uint8_t *)c);
-        put_codes(f->bits, c, &r, record + f->head_bytes + 64 * f->bits * b);
+        put_codes(f->bits, c, &r, codes);
     }
 }
 
@@ -386,9 +388,11 @@ INLINE void pack_blocks(const geodec__panel_format *f, const rows *r, int presen
     const geodec__block_layout *l = &f->layout;
     const bool same = f->blocks == 1 && (f->bits == 4 || f->bits == 8); /* nibbles, or bytes */
     words raw[WORDS];
-    if (!same) gather(r, codes_from(l), codes_words(f), (uint8_t *)raw);
-    if (same) copy_words(r, l->low, f->bits, f->bits == 8 ? 0x80808080u : 0, record + f->head_bytes);
-    for (int row = 0; row < GEODEC__PANEL && row < present; row++) {
+    if (same)
+        copy_words(r, l->low, f->bits, f->bits == 8 ? 0x80808080u : 0, record + f->head_bytes);
+    else
+        gather(r, codes_from(l), codes_words(f), (uint8_t *)raw);
+    for (int row = 0; row < GEODEC__PANEL && row < present; row++) { /* the constant, so that it is unrolled */
         const uint8_t *block = r->at[row];
         memcpy(record + 2 * row, block + l->d, 2);
         if (f->minima) memcpy(record + 32 + 2 * row, block + l->dmin, 2);
@@ -438,7 +442,8 @@ INLINE void pack_rows(const geodec__panel_format *f, const geodec__matrix *w, in
         begin[row] = data + (row < present ? row : 0) * w->row_bytes;
     }
     if (present < GEODEC__PANEL) memset(out, 0, (size_t)(records * f->record_bytes));
-    const uint8_t *next = data + GEODEC__PANEL * w->row_bytes; /* panel, which is read in no order that is foreseen */
+    /* The next panel is asked for ahead: 16 rows in step are no order that a processor foresees. */
+    const uint8_t *next = data + GEODEC__PANEL * w->row_bytes;
     for (int64_t record = 0; record < records; record++) {
         for (int64_t at = 0; at < GEODEC__PANEL * bytes; at += 64)
             __builtin_prefetch(next + record * GEODEC__PANEL * bytes + at);

@@ -32,7 +32,7 @@ typedef struct geodec__expert_source {
     int64_t *read_at; /* [n_layer][n_expert][GEODEC__EXPERT_MATRICES] offset in the slot after the read; stays when the
                        * blobs are handed on */
     const struct geodec__trits *trits; /* of the model: ternary experts; NULL: others */
-    bool packs;                        /* some layer must */
+    bool packs;                        /* those of some layer must */
 } geodec__expert_source;
 
 /* The experts of a model opened from a file. GEODEC_UNSUPPORTED: no experts; bytes in memory; a store whose panels this
